@@ -49,7 +49,7 @@ const complete = await build({
 // The loader of ES modules takes 13 MiB, which is too much beside every application.
 const lean = await build({
   ...common,
-  entryPoints: { 'probe-proxy': 'src/cli/probe-proxy-process.ts' },
+  entryPoints: { 'probe-proxy': 'src/domains/health/cli/probe-proxy-process.ts' },
   outExtension: { '.js': '.cjs' },
   format: 'cjs',
   // Parts that are loaded when they are needed: with `require`, without that loader.

@@ -14,28 +14,51 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   model: { may: [], node: ['node:crypto'] },
   ports: { may: ['model'], node: [] },
   api: { may: ['model'], node: [] },
-  probes: { may: ['model'], node: [] },
   election: { may: ['model', 'ports'], node: [] },
   http: { may: ['model', 'ports'], node: ['node:http', 'node:net'] },
   manifest: { may: ['model', 'generated'] },
   validation: { may: ['model', 'manifest', 'generated'] },
   engine: { may: ['model'], node: ['node:crypto'] },
   relay: { may: ['model', 'ports', 'generated'] },
-  adapters: { may: ['model', 'ports', 'manifest', 'probes', 'http', 'relay', 'generated'] },
+  adapters: { may: ['model', 'ports', 'manifest', 'http', 'relay', 'generated'] },
   runtime: { may: ['model', 'ports', 'api', 'engine', 'manifest', 'relay', 'election'] },
   sources: { may: ['model', 'ports', 'manifest', 'relay', 'runtime'] },
   sinks: { may: ['model', 'ports', 'engine', 'relay', 'runtime'] },
-  xds: { may: ['model', 'ports', 'engine', 'http', 'relay', 'runtime', 'generated'] },
+  xds: { may: ['model', 'ports', 'http', 'generated'] },
   agent: { may: ['model', 'ports', 'relay', 'election'] },
   server: { may: ['model', 'ports', 'api', 'http', 'relay'] },
   compose: {
     may: [
-      ...['model', 'ports', 'api', 'probes', 'election', 'http', 'manifest', 'validation', 'engine', 'relay'],
-      ...['adapters', 'runtime', 'sources', 'sinks', 'xds', 'agent', 'server', 'generated'],
+      ...['model', 'ports', 'api', 'election', 'http', 'manifest', 'validation', 'engine', 'relay'],
+      ...['adapters', 'runtime', 'sources', 'sinks', 'agent', 'server', 'generated'],
     ],
   },
-  cli: { may: ['model', 'ports', 'api', 'probes', 'http', 'manifest', 'validation', 'server', 'compose'] },
+  cli: { may: ['model', 'ports', 'api', 'http', 'manifest', 'validation', 'server', 'compose'] },
 };
+
+/**
+ * The domains, in the order of `src/domains/domains.ts`. Each folder of a domain may import what the layer of its name may, of the
+ * core and of its own domain, and besides these only the `index.ts` of an earlier domain.
+ */
+export const DOMAINS: readonly string[] = ['health', 'services', 'care'];
+
+/** The folders of domains that have no layer of their name, or may import more than it. */
+export const DOMAIN_FOLDERS: Readonly<Record<string, Layer>> = {
+  probes: { may: ['model'], node: [] },
+  adapters: { may: [...may('adapters'), 'probes'] },
+  xds: { may: [...may('xds'), 'engine', 'relay', 'runtime'] },
+  compose: { may: [...may('compose'), 'probes', 'xds'] },
+  cli: { may: [...may('cli'), 'probes'] },
+};
+
+/** What a folder of a domain may import besides itself and the layer of its name. */
+export function domainFolder(folder: string): Layer | undefined {
+  return DOMAIN_FOLDERS[folder] ?? LAYERS[folder];
+}
+
+function may(layer: string): readonly string[] {
+  return LAYERS[layer]?.may ?? [];
+}
 
 /** Folders of `src` that import nothing outside themselves. */
 export const SELF_CONTAINED: readonly string[] = ['engine/collections'];

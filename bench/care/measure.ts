@@ -1,10 +1,11 @@
 /** Measures the care of Shoots in a process that was started with --expose-gc, and prints one JSON object. */
 import process from 'node:process';
+import { SHOOT_CONDITIONS } from '../../src/domains/care/model/shoot.ts';
+import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { declareInputs, type EngineInputs } from '../../src/engine/inputs.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
-import { SHOOT_CONDITIONS } from '../../src/model/shoot.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
 import {
   buildShoots,
@@ -64,7 +65,7 @@ function inputsAlone(shoots: readonly ShootInputs[]): EngineInputs {
 }
 
 function load(shoots: readonly ShootInputs[]): Engine {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const { inputs } = engine;
   inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   inputs.sources.set('', 'main', { order: 0, read: true });

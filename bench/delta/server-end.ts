@@ -1,3 +1,4 @@
+import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine } from '../../src/engine/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
@@ -27,7 +28,7 @@ const SOURCE = must(parseSourceName('main'));
 
 /** The engine and the sender of a server with one cluster; store, timers and network are stand-ins. */
 export function createServerEnd(objects: number) {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const loop = createLoop({ engine, clock: stillClock, log: complainingLog });
   const sent: { readonly delta: SequencedDelta; readonly answer: (outcome: SendOutcome) => void }[] = [];
   let sequence = 0;

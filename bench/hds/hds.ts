@@ -6,7 +6,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
-import { dataplaneSubject } from '../../src/model/dataplane.ts';
+import { dataplaneSubject } from '../../src/domains/health/model/dataplane.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { apiFetch } from '../../test/support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../../test/support/fleet-processes.ts';

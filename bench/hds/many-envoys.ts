@@ -16,7 +16,7 @@ import {
   HealthCheckSpecifierSchema,
   HealthDiscoveryService,
 } from '../../generated/envoy/service/health/v3/hds_pb.ts';
-import { ENDPOINT_TYPE } from '../../src/xds/assignment.ts';
+import { ENDPOINT_TYPE } from '../../src/domains/health/xds/assignment.ts';
 
 /** What the process is told at its start. */
 export interface ManyEnvoysRequest {

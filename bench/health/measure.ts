@@ -1,5 +1,6 @@
 /** Measures the health of data planes in a process that was started with --expose-gc, and prints one JSON object. */
 import process from 'node:process';
+import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import type { Derived } from '../../src/engine/collections/types.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
@@ -38,7 +39,7 @@ function millisOf(work: () => void): number {
 }
 
 function load(inputs: Inputs): Engine {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   engine.inputs.sources.set('', 'main', { order: 0, read: true });
   for (const { path, reading } of inputs.files) stageFile(engine, 'main', path, reading);

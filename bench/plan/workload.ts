@@ -1,4 +1,6 @@
 /** A fleet whose clusters all hold the same objects, as the lines of a recording. */
+
+import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { captureInputs, recordedEntry } from '../../src/engine/recording.ts';
@@ -57,7 +59,7 @@ export function* recordingLines(): Generator<string> {
 }
 
 function settledEngine(): Engine {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const { inputs } = engine;
   inputs.fleet.set('', '', { bounds: BOUNDS, role: 'leader', fleet: 'bench' });
   inputs.sources.set('', 'main', { order: 0, read: true });

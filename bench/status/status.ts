@@ -1,5 +1,6 @@
 /** What one change costs whose outcome is the status of one declared object among many. */
 import process from 'node:process';
+import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine } from '../../src/engine/graph.ts';
 import type { FileValue } from '../../src/engine/inputs.ts';
@@ -52,7 +53,7 @@ export async function run(args: readonly string[]): Promise<void> {
 }
 
 async function measure(open: (deps: TargetDeps) => Target): Promise<Figures> {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   const log = { debug: ignore, info: ignore, warn: complain, error: complain, child: () => log };
   const loop = createLoop({ engine, clock: stillClock, log });

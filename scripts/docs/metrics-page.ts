@@ -1,7 +1,7 @@
 import { load } from 'js-yaml';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { agentMetrics, createAgentMeter } from '../../src/compose/agent/agent-metrics.ts';
-import { PROBE_REQUESTS } from '../../src/probes/probe-metrics.ts';
+import { PROBE_REQUESTS } from '../../src/domains/health/probes/probe-metrics.ts';
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
 import { createServerMetrics } from '../../src/server/metrics.ts';
 import { code, generatedFrom, page, prose, section, table } from './markdown.ts';

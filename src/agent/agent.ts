@@ -1,3 +1,5 @@
+import { type Care, type CareReports, createCare, madeReport, reportsOf } from '../domains/care/agent/care.ts';
+import { createRemediator, type Remediator } from '../domains/care/agent/remediator/remediator.ts';
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
 import type { DriftRecord } from '../model/drift.ts';
 import type { JsonValue } from '../model/json.ts';
@@ -5,7 +7,6 @@ import type { OutputPosition } from '../model/output.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
-import { type Care, type CareReports, createCare, madeReport, reportsOf } from './care/care.ts';
 import { createDiscovery } from './discovery/discovery.ts';
 import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import { createDriftBook } from './reconciler/drift-book.ts';
@@ -13,7 +14,6 @@ import type { DriftCounts } from './reconciler/found-drift.ts';
 import { fleetOf, toAgentHolding, toHoldingClaim } from './reconciler/inventory.ts';
 import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
 import { recover } from './reconciler/recovery.ts';
-import { createRemediator, type Remediator } from './remediator/remediator.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
 import { within } from './within.ts';
 

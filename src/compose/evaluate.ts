@@ -1,3 +1,4 @@
+import { engineDomains } from '../domains/engines.ts';
 import { createGraph } from '../engine/collections/graph.ts';
 import { createEngine, type Engine } from '../engine/graph.ts';
 import type { DecodedFile } from '../model/desired.ts';
@@ -37,7 +38,7 @@ interface Files {
  */
 export function openEvaluation({ files, source = UNBOUNDED }: Files, version?: string): Engine {
   const { name, order, rights, bounds } = source;
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   engine.inputs.fleet.set('', '', {
     bounds,
     role: 'leader',

@@ -1,3 +1,4 @@
+import type { RecordedRemediation } from '../domains/care/model/remediations.ts';
 import type { AgentNeeds } from '../model/agent-settings.ts';
 import type { ConditionValue } from '../model/conditions.ts';
 import type { FleetPolicy } from '../model/desired.ts';
@@ -10,7 +11,6 @@ import type { ObjectKey } from '../model/object-key.ts';
 import type { Origin } from '../model/output.ts';
 import type { SourceRights } from '../model/source-rights.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
-import type { RecordedRemediation } from '../model/webhooks/remediations.ts';
 import type { Contribution, Derived, Graph, Index, Input } from './collections/types.ts';
 import type { Deadline } from './deadlines.ts';
 import type { ClusterValue } from './fleet/clusters.ts';

@@ -1,6 +1,5 @@
 import { boundPolicy, defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { JsonValue } from '../model/json.ts';
-import { care } from './care/care.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
 import type { AfterProgress, Domain, DomainInputs, DomainParts, DomainReport } from './domain.ts';
@@ -17,7 +16,6 @@ import {
   fileGroup,
   indexDocumentsByFile,
 } from './fleet/sources.ts';
-import { health } from './health/health.ts';
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
@@ -29,20 +27,20 @@ import { indexByFolder } from './placement/matching.ts';
 import { derivePlacements, deriveRefusedPlacements } from './placement/placements.ts';
 import { indexRefusedDocuments } from './placement/refused-wants.ts';
 import { deriveCandidates, deriveDocumentWants, type Want } from './placement/wants.ts';
-import { services } from './services/services.ts';
 import { deriveClusterStatuses } from './status/clusters.ts';
 import { deriveStatuses } from './status/declared-status.ts';
 import { createTallies, derivePlacementStatuses } from './status/placements.ts';
 import { deriveProgress, indexProgress, type Tally } from './status/progress.ts';
 
-/** The domains besides the placement of documents. Each can read what the earlier ones derive. */
-const domains: readonly Domain[] = [health, services, care, drift];
-
 /** The engine: inputs to stage, a commit, and all that is derived from them. outputs = f(inputs, ledger), pure. */
 export type Engine = ReturnType<typeof createEngine>;
 
-/** Wires the complete graph: this function and those that it calls name every collection of the engine. */
-export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
+/**
+ * Wires the complete graph: this function and those that it calls name every collection of the engine. `domains`: each can read what
+ * the earlier ones derive.
+ */
+export function createEngine(graph: Graph, domains: readonly Domain[]) {
+  const among = [...domains, drift];
   const inputs = declareInputs(graph);
   const base = { graph, inputs };
   const desired = wireDesired(base, joinAccepts(among.map((domain) => domain.accepts)));

@@ -1,7 +1,7 @@
+import type { InjectorSettings } from '../domains/health/model/injector-settings.ts';
 import type { DriftMode } from './drift.ts';
 import type { HealthCheck } from './health-check.ts';
 import { quote } from './ids.ts';
-import type { InjectorSettings } from './injector-settings.ts';
 import { canonicalJson, isJsonObject, type JsonValue, parseJson } from './json.ts';
 import type { LabelSelector } from './label-selector.ts';
 import { ok, problem, type Result } from './result.ts';

@@ -1,16 +1,16 @@
+import type { ShootCondition } from '../domains/care/model/shoot.ts';
+import type { DeclaredDataplane } from '../domains/health/model/dataplane.ts';
+import type { InjectorSettings } from '../domains/health/model/injector-settings.ts';
 import type { IgnoredFields } from './agent-settings.ts';
-import type { DeclaredDataplane } from './dataplane.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { DriftMode } from './drift.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { HealthCheck } from './health-check.ts';
 import type { ClusterName, Digest } from './ids.ts';
-import type { InjectorSettings } from './injector-settings.ts';
 import type { JsonObject } from './json.ts';
 import type { LabelSelector } from './label-selector.ts';
 import type { ObjectRef } from './object-key.ts';
 import type { ObjectSize } from './object-size.ts';
-import type { ShootCondition } from './shoot.ts';
 
 /** What a `KubernetesCluster` declares. */
 export interface ClusterDeclaration {

@@ -1,4 +1,4 @@
-import { SHOOT_CONDITIONS } from './shoot.ts';
+import { SHOOT_CONDITIONS } from '../domains/care/model/shoot.ts';
 
 /** A kind that the engine reads from sources and never ships to a cluster. */
 interface EngineKindRow {

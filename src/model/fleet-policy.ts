@@ -1,10 +1,10 @@
+import { SHOOT_CONDITIONS } from '../domains/care/model/shoot.ts';
 import { additionalKindsOf } from './additional-kinds.ts';
 import { type AgentNeeds, type AgentSettings, MOST_SETTINGS_BYTES, settingsText } from './agent-settings.ts';
 import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { FieldPath } from './field-path.ts';
 import { compareText } from './json.ts';
 import type { PolicyBounds } from './relay-config.ts';
-import { SHOOT_CONDITIONS } from './shoot.ts';
 
 /** The defaults of a FleetPolicy. The schema documents the same figures. */
 export const defaultFleetPolicy: FleetPolicy = {

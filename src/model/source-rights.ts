@@ -1,4 +1,4 @@
-import { serviceField, servicesOf } from './dataplane.ts';
+import { serviceField, servicesOf } from '../domains/health/model/dataplane.ts';
 import type { DeclarationValues, DocumentContent } from './desired.ts';
 import { type EngineKind, engineKindOf, engineKindRow } from './engine-kinds.ts';
 import type { WrittenPath } from './field-path.ts';

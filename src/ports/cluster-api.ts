@@ -1,3 +1,5 @@
+import type { CareApi } from '../domains/care/ports/care-api.ts';
+import type { WebhookConfigurations } from '../domains/care/ports/webhook-configurations.ts';
 import type { AgentHolding, InventoryEntry, KindState } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -6,9 +8,7 @@ import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health/health.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { ObjectMeta, RevisionRef } from '../model/output.ts';
-import type { CareApi } from './care-api.ts';
 import type { ResourceEvent } from './resource-status.ts';
-import type { WebhookConfigurations } from './webhook-configurations.ts';
 
 /**
  * One cluster, for its agent. One agent uses it at a time. The adapter holds only caches in memory: all state that must

@@ -1,13 +1,13 @@
 import { collectDefaultMetrics } from 'prom-client';
 import type { AgentRefusalView } from '../api/agent-views.ts';
 import type { ClusterView, FleetView } from '../api/server-api.ts';
-import type { ShootFigures } from '../model/shoot-figures.ts';
+import type { ShootFigures } from '../domains/care/model/shoot-figures.ts';
+import { SHOOT_METRICS } from '../domains/care/server/shoot-metrics.ts';
+import { type MeshFigures, meshSamples } from '../domains/health/server/mesh-metrics.ts';
 import { parseRfc3339 } from '../model/time.ts';
 import type { XdsFigures } from '../model/xds-figures.ts';
 import type { RelayServerStats } from '../relay/server.ts';
-import { type MeshFigures, meshSamples } from './mesh-metrics.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
-import { SHOOT_METRICS } from './shoot-metrics.ts';
 
 /** The state that one scrape shows. Counts start with the process. */
 export interface Scrape {

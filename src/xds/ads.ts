@@ -4,9 +4,9 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from '../../generated/envoy/service/discovery/v3/discovery_pb.ts';
+import { type Assignment, ENDPOINT_TYPE } from '../domains/health/xds/assignment.ts';
 import { sha256 } from '../model/digest.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
-import { type Assignment, ENDPOINT_TYPE } from './assignment.ts';
 import { createSlices, type Slices } from './slices.ts';
 import type { Protocol, Session, StreamDeps } from './stream.ts';
 

@@ -1,11 +1,11 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { type Access, NODE_CHANGED } from '../domains/health/xds/access.ts';
 import { createLimitedLog } from '../http/limited-log.ts';
 import { createKeyedCount, createKeyedLimit } from '../model/keyed-limit.ts';
 import { createRateLimit } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
-import { type Access, NODE_CHANGED } from './access.ts';
 import type { XdsCounts } from './figures.ts';
 import type { XdsLimits } from './limits.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import { bootstrapOf } from '../../src/xds/bootstrap/bootstrap.ts';
+import { bootstrapOf } from '../../src/domains/health/xds/bootstrap/bootstrap.ts';
 import { bootstrapRequests } from '../support/bootstraps.ts';
 
 const folder = join(import.meta.dirname, 'bootstrap');

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/model/json.ts';
 import { metadataOf } from '../../src/model/object-key.ts';
 import { createEngineWorld } from '../support/engine-world.ts';
 import { clusterYaml } from '../support/manifests.ts';
-import { service, stageLive } from '../unit/engine/health/support.ts';
+import { service, stageLive } from '../unit/domains/health/engine/support.ts';
 
 /** A Service of a hostile cluster whose labels and annotations would steer programs in the clusters that it is mirrored into. */
 

@@ -3,10 +3,10 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:h
 import { connect as connectPlain } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createXdsTransport } from '../../src/adapters/grpc/xds-server.ts';
-import { dataplaneSubject } from '../../src/model/dataplane.ts';
+import { dataplaneSubject } from '../../src/domains/health/model/dataplane.ts';
+import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { XDS_LIMITS } from '../../src/xds/limits.ts';
-import type { XdsSetup } from '../../src/xds/xds.ts';
 import { createFakeEnvoys, type FakeEnvoys, healthRequest } from '../support/fake-envoys.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { recordingLog } from '../support/running-server.ts';

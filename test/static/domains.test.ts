@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const project = join(import.meta.dirname, '../..');
 
 /** A kind of a domain may be named in its folder, in `model`, in its decoder and their table, and where references of all kinds are. */
-const PLACES = /^src\/(engine\/services\/|model\/|manifest\/kinds\/(decoders|mirror)\.ts$|validation\/across-files\/)/;
+const PLACES = /^src\/(domains\/services\/|model\/|manifest\/kinds\/decoders\.ts$|validation\/across-files\/)/;
 
 function sources(): readonly string[] {
   return readdirSync(join(project, 'src'), { recursive: true, withFileTypes: true })
@@ -32,12 +32,4 @@ test.each([
   "case 'ServiceMirror':",
 ])('the test itself would find %s', (code) => {
   expect(namesServiceMirror(code)).toBe(true);
-});
-
-test('graph.ts names each domain once where it lists them', () => {
-  const text = readFileSync(join(project, 'src/engine/graph.ts'), 'utf8');
-  expect(text).toContain('const domains: readonly Domain[] = [health, services, care, drift];');
-  const others = sources().filter((file) => file.startsWith('src/engine/') && !file.startsWith('src/engine/services/'));
-  const importers = others.filter((file) => /from '[^']*\/services\//.test(readFileSync(join(project, file), 'utf8')));
-  expect(importers).toEqual(['src/engine/graph.ts']);
 });

@@ -1,3 +1,4 @@
+import type { CareApi } from '../../src/domains/care/ports/care-api.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import { differingFields } from '../../src/model/field-diff.ts';
@@ -5,7 +6,6 @@ import type { ClusterId } from '../../src/model/ids.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
 import type { ObjectHealth } from '../../src/model/object-health/health.ts';
 import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
-import type { CareApi } from '../../src/ports/care-api.ts';
 import {
   type ApplyOutcome,
   type ApplyRequest,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Agent, createAgent } from '../../src/agent/agent.ts';
+import type { CareApi } from '../../src/domains/care/ports/care-api.ts';
 import type { ObjectResult } from '../../src/model/agent.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
 import { type ClusterName, type Digest, type FleetName, parseFleetName, parseSourceName } from '../../src/model/ids.ts';
@@ -7,7 +8,6 @@ import type { JsonObject } from '../../src/model/json.ts';
 import { type ObjectKey, objectKey, refOfObject } from '../../src/model/object-key.ts';
 import type { ObjectMeta, SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
-import type { CareApi } from '../../src/ports/care-api.ts';
 import type { ConnectionState, InputSnapshot, RelayClient, ServerListener } from '../../src/relay/session.ts';
 import { createMemoryCluster, type MemoryCluster } from './agent-cluster.ts';
 import { createMemoryDisk, type MemoryDisk } from './agent-disk.ts';

@@ -1,3 +1,4 @@
+import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import type { Domain } from '../../src/engine/domain.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
@@ -5,7 +6,7 @@ import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
 
 /** An engine with one source, `main`, that has been read and is empty. */
-export function createEngineWorld(among?: readonly Domain[]): {
+export function createEngineWorld(among: readonly Domain[] = engineDomains): {
   readonly engine: Engine;
   file(path: string, text: string | null): void;
 } {

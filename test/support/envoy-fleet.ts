@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
-import { dataplaneSubject } from '../../src/model/dataplane.ts';
+import { dataplaneSubject } from '../../src/domains/health/model/dataplane.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { apiFetch } from './api-fetch.ts';
 import { type Fleet, startFleet, until } from './fleet-processes.ts';

@@ -12,11 +12,11 @@ import {
   type HealthCheckSpecifier,
   HealthCheckSpecifierSchema,
 } from '../../generated/envoy/service/health/v3/hds_pb.ts';
+import { ENDPOINT_TYPE } from '../../src/domains/health/xds/assignment.ts';
+import { hdsSettings } from '../../src/domains/health/xds/hds-settings.ts';
+import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
 import type { IncomingCall, StreamEnd, StreamMetadata } from '../../src/ports/transport.ts';
 import type { XdsListener, XdsMethod } from '../../src/ports/xds-transport.ts';
-import { ENDPOINT_TYPE } from '../../src/xds/assignment.ts';
-import { hdsSettings } from '../../src/xds/hds-settings.ts';
-import type { XdsSetup } from '../../src/xds/xds.ts';
 
 /** A stream that a test plays the Envoy of. */
 interface FakeStream {

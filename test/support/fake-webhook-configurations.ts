@@ -1,8 +1,11 @@
+import type {
+  ConfigurationOutcome,
+  WebhookConfigurations,
+} from '../../src/domains/care/ports/webhook-configurations.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
 import { metadataOf, type ObjectKey, objectKey } from '../../src/model/object-key.ts';
 import type { LiveState, ObservedObject } from '../../src/ports/cluster-api.ts';
 import type { ResourceEvent } from '../../src/ports/resource-status.ts';
-import type { ConfigurationOutcome, WebhookConfigurations } from '../../src/ports/webhook-configurations.ts';
 
 /** The key of a ValidatingWebhookConfiguration. */
 export function configurationKey(name: string): ObjectKey {

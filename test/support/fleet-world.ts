@@ -3,6 +3,7 @@ import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
 import { createManagementServer, type ManagementServer } from '../../src/compose/serve/management-server.ts';
 import type { PlanSetup } from '../../src/compose/serve/plans.ts';
 import type { ReplicaSetup } from '../../src/compose/serve/wire-replica.ts';
+import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import {
@@ -58,7 +59,6 @@ import type { BeginSlice } from '../../src/runtime/loop.ts';
 import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import { claimedFile } from '../../src/sources/tree/foreign-files.ts';
-import type { XdsSetup } from '../../src/xds/xds.ts';
 import type { FakeCustomResources } from './fake-custom-resources.ts';
 import { silentLog } from './silent-log.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';

@@ -3,7 +3,7 @@ export const ALSO_LONG = {
   unit: [
     'test/unit/agent/histories.test.ts',
     'test/unit/compose/validate/fuzz.test.ts',
-    'test/unit/engine/care/hostile.test.ts',
+    'test/unit/domains/care/engine/hostile.test.ts',
     'test/unit/runtime/histories.test.ts',
     'test/unit/runtime/stored/checked-map.test.ts',
   ],

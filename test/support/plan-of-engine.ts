@@ -1,3 +1,4 @@
+import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { type EnginePlan, planOf } from '../../src/engine/explain/plan.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
@@ -21,7 +22,7 @@ export function linesOf(
 
 /** An engine that has computed from these lines. */
 export function engineOf(lines: readonly string[]): Engine {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const stage = stagerOf(engine);
   for (const line of lines) {
     const parsed = must(parseLine(line));

@@ -1,11 +1,11 @@
 import { createStoreLease } from '../../src/adapters/stores/store-lease.ts';
+import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
 import { objectOf, parseJsonBytes } from '../../src/model/json.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Lease } from '../../src/ports/lease.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { BeginSlice } from '../../src/runtime/loop.ts';
 import { withFence } from '../../src/runtime/replica/candidacy.ts';
-import type { XdsSetup } from '../../src/xds/xds.ts';
 import { createFleetWorld, type FakeAgent, type FakeAgents, type FleetWorld } from './fleet-world.ts';
 import { createSharedMemory, type SharedMemory, type SharedMemoryStore } from './shared-memory-store.ts';
 import { silentLog } from './silent-log.ts';

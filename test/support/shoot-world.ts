@@ -1,6 +1,10 @@
-import { care } from '../../src/engine/care/care.ts';
-import { type AnsweredRequest, type DeclaredRequest, nextAnswer } from '../../src/engine/care/operation/requests.ts';
-import { lastOperationOf } from '../../src/engine/care/written-operation.ts';
+import { care } from '../../src/domains/care/engine/care.ts';
+import {
+  type AnsweredRequest,
+  type DeclaredRequest,
+  nextAnswer,
+} from '../../src/domains/care/engine/operation/requests.ts';
+import { lastOperationOf } from '../../src/domains/care/engine/written-operation.ts';
 import type { Engine } from '../../src/engine/graph.ts';
 import { readObserved } from '../../src/model/conditions.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';

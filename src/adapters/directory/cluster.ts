@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createDirectoryCare } from '../../domains/care/adapters/directory.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { differingFields } from '../../model/field-diff.ts';
 import { errorText } from '../../model/messages.ts';
@@ -19,7 +20,6 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { isErrno } from '../disk/files.ts';
 import { makeFoldersSync } from '../disk/folders.ts';
-import { createDirectoryCare } from './care.ts';
 import {
   BlockedPath,
   checkedFolder,

@@ -1,3 +1,4 @@
+import type { CareReports } from '../../domains/care/agent/care.ts';
 import { type KindState, type LiveObject, unknownKind } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { objectDigest, sha256 } from '../../model/digest.ts';
@@ -10,7 +11,6 @@ import { withoutSecretValues } from '../../model/secret-values.ts';
 import { liveMetadata } from '../../model/server-fields.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';
-import type { CareReports } from '../care/care.ts';
 import { EMPTY_INVENTORY, type InventoryRecords } from '../reconciler/inventory.ts';
 import { createGatewayWatch, gatewayKey } from './gateways.ts';
 import { createReportBook } from './reports.ts';

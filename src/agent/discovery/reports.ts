@@ -1,6 +1,6 @@
+import type { CareReports } from '../../domains/care/agent/care.ts';
 import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import type { CareReports } from '../care/care.ts';
 
 /** The agent's own reports, which the snapshot has beside the objects of the cluster. */
 export function createReportBook() {

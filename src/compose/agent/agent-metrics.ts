@@ -1,7 +1,7 @@
-import type { InjectionResult } from '../../adapters/kubernetes/admission/review.ts';
 import type { AgentHealth } from '../../agent/agent.ts';
+import type { CareApi } from '../../domains/care/ports/care-api.ts';
+import type { InjectionResult } from '../../domains/health/adapters/admission/review.ts';
 import type { ElectionStatus } from '../../election/elector.ts';
-import type { CareApi } from '../../ports/care-api.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ApplyOutcome, ClusterApi, RemoveOutcome } from '../../ports/cluster-api.ts';
 import type { RelayClient, ServerListener } from '../../relay/session.ts';

@@ -1,7 +1,6 @@
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createDiskCredentials } from '../../adapters/disk/credentials.ts';
-import { startWebhook, type Webhook } from '../../adapters/kubernetes/admission/webhook.ts';
 import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
 import type { KubeClient } from '../../adapters/kubernetes/api/types.ts';
 import { createKubernetesCluster } from '../../adapters/kubernetes/cluster/cluster.ts';
@@ -10,6 +9,7 @@ import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
 import { createLeadership, type LedTerm } from '../../agent/leadership.ts';
+import { startWebhook, type Webhook } from '../../domains/health/adapters/admission/webhook.ts';
 import type { Term } from '../../election/elector.ts';
 import { TAKES_INJECTOR } from '../../model/agent.ts';
 import type { ClusterId } from '../../model/ids.ts';

@@ -1,7 +1,10 @@
-import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from '../../adapters/kubernetes/admission/webhook-configuration.ts';
 import { AGENT_LABELS } from '../../adapters/kubernetes/agent-labels.ts';
-import { REMEDIATION_RECORD } from '../../adapters/kubernetes/cluster/webhook-configurations.ts';
 import { HEAD_NAME } from '../../adapters/kubernetes/inventory/pieces.ts';
+import { REMEDIATION_RECORD } from '../../domains/care/adapters/kubernetes/webhook-configurations.ts';
+import {
+  WEBHOOK_CONFIGURATION,
+  WEBHOOK_SECRET,
+} from '../../domains/health/adapters/admission/webhook-configuration.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
 import { KUBE_SYSTEM } from './agent-rights.ts';

@@ -1,4 +1,7 @@
-import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from '../../adapters/kubernetes/admission/webhook-configuration.ts';
+import {
+  WEBHOOK_CONFIGURATION,
+  WEBHOOK_SECRET,
+} from '../../domains/health/adapters/admission/webhook-configuration.ts';
 import { engineGroups } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';

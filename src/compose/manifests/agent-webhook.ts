@@ -1,9 +1,9 @@
+import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
 import {
   WEBHOOK_SECRET,
   WEBHOOK_SERVICE,
   webhookConfiguration,
-} from '../../adapters/kubernetes/admission/webhook-configuration.ts';
-import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
+} from '../../domains/health/adapters/admission/webhook-configuration.ts';
 import { type JsonObject, objectsOf } from '../../model/json.ts';
 import { WEBHOOK_PORT } from './agent-pod.ts';
 

@@ -1,4 +1,7 @@
-import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from '../../adapters/kubernetes/admission/webhook-configuration.ts';
+import {
+  WEBHOOK_CONFIGURATION,
+  WEBHOOK_SECRET,
+} from '../../domains/health/adapters/admission/webhook-configuration.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { labelsOf, metadataOf } from '../../model/object-key.ts';
 import { isMissing, type KubeReader, OUR_PARTS, RESOURCES, read, refusalOf } from '../kube.ts';

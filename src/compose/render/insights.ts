@@ -1,8 +1,8 @@
 import { readFile as readBytes } from 'node:fs/promises';
+import { type StreamState, streamOfSubscriptions } from '../../domains/health/model/dataplane-health.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type FieldProblem, fieldError } from '../../manifest/problem.ts';
 import { inOrder, readFile } from '../../manifest/read-file.ts';
-import { type StreamState, streamOfSubscriptions } from '../../model/dataplane-health.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';

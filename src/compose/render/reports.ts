@@ -1,6 +1,6 @@
-import { authoritiesIn, leasesIn } from '../../adapters/directory/care.ts';
-import { type CareReports, madeReport, reportsOf } from '../../agent/care/care.ts';
-import { leaseWorkOf, madeLeaseReport } from '../../agent/care/lease-report.ts';
+import { authoritiesIn, leasesIn } from '../../domains/care/adapters/directory.ts';
+import { type CareReports, madeReport, reportsOf } from '../../domains/care/agent/care.ts';
+import { leaseWorkOf, madeLeaseReport } from '../../domains/care/agent/lease-report.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 

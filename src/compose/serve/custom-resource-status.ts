@@ -1,8 +1,8 @@
+import { isOfGardener } from '../../domains/care/model/shoot.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { declarationKey, type EngineKind, engineKindOf } from '../../model/engine-kinds.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import { isOfGardener } from '../../model/shoot.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,6 +1,6 @@
-import { care } from '../../engine/care/care.ts';
+import { care } from '../../domains/care/engine/care.ts';
+import { health } from '../../domains/health/engine/health.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { health } from '../../engine/health/health.ts';
 import type { XdsFigures } from '../../model/xds-figures.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Loop } from '../../runtime/loop.ts';

@@ -1,5 +1,9 @@
 import type { StatusBranchView } from '../../api/server-api.ts';
-import { care } from '../../engine/care/care.ts';
+import { care } from '../../domains/care/engine/care.ts';
+import { createOperationRequests, type OperationRequests } from '../../domains/care/runtime/operation-requests.ts';
+import { createRemediationAudit } from '../../domains/care/runtime/remediation-audit.ts';
+import { engineDomains } from '../../domains/engines.ts';
+import { createXds, type XdsSetup } from '../../domains/health/xds/xds.ts';
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { MOST_LISTED } from '../../engine/status/listed.ts';
@@ -32,10 +36,8 @@ import {
   createHoldRecorder,
 } from '../../runtime/ledger/recorders.ts';
 import { type BeginSlice, createLoop } from '../../runtime/loop.ts';
-import { createOperationRequests, type OperationRequests } from '../../runtime/operation-requests.ts';
 import type { Arrange } from '../../runtime/phases.ts';
 import { createRefusedAgents } from '../../runtime/refused-agents.ts';
-import { createRemediationAudit } from '../../runtime/remediation-audit.ts';
 import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
 import { createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
@@ -52,7 +54,6 @@ import { type Suspensions, withSuspensions } from '../../runtime/suspensions.ts'
 import { createSender } from '../../sinks/agents/sender.ts';
 import { createSettingsSender } from '../../sinks/agents/settings.ts';
 import { createAgentSource } from '../../sources/agents/agents.ts';
-import { createXds, type XdsSetup } from '../../xds/xds.ts';
 import {
   apiOfReplica,
   countedWhileLeading,
@@ -226,7 +227,7 @@ function tellOfEnrolments(
 }
 
 function openEngine({ graph, replicas }: ServerDeps, options: ServerOptions): Engine {
-  const engine = createEngine(graph);
+  const engine = createEngine(graph, engineDomains);
   engine.inputs.fleet.set('', '', { ...options, role: replicas === undefined ? 'leader' : 'follower' });
   return engine;
 }

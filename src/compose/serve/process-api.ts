@@ -1,7 +1,7 @@
 import type { WaitingAgentView } from '../../api/agent-views.ts';
 import type { Act } from '../../api/answer.ts';
 import type { CertificateView, ClusterView, ServerApi } from '../../api/server-api.ts';
-import { dataplaneSubject } from '../../model/dataplane.ts';
+import { dataplaneSubject } from '../../domains/health/model/dataplane.ts';
 import { quote } from '../../model/ids.ts';
 import { counted, errorText } from '../../model/messages.ts';
 import { durableAlready } from '../../model/receipt.ts';

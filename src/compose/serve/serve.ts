@@ -5,6 +5,7 @@ import { makeFolders } from '../../adapters/disk/folders.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createKeyedHash } from '../../adapters/system/keyed-hash.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
+import { openXds } from '../../domains/health/compose/xds.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
 import { DEFAULT_API } from '../../model/default-api.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -36,7 +37,6 @@ import { apiOfProcess } from './process-api.ts';
 import { allowsForksOf, openHooks } from './pull-requests.ts';
 import { type OpenedRelay, openRelay } from './relay.ts';
 import { openSigners, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
-import { openXds } from './xds.ts';
 
 /** So long the parts may take to close: the relay waits ten seconds for deltas in flight, the last status as long. */
 const CLOSE_MS = 40_000;

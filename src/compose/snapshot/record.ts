@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { engineDomains } from '../../domains/engines.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
 import { createEngine } from '../../engine/graph.ts';
 import { recordedOutputs, stagerOf } from '../../engine/recording.ts';
@@ -59,7 +60,7 @@ async function* linesOfRecording(
   lines: AsyncIterable<RecordedLine>,
   counts: { inputs: number; outputs: number },
 ): AsyncGenerator<string> {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const stage = stagerOf(engine);
   yield `${JSON.stringify(header)}\n`;
   for await (const line of lines) {

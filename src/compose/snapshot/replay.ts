@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { engineDomains } from '../../domains/engines.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { recordedOutputs, stagerOf } from '../../engine/recording.ts';
@@ -50,7 +51,7 @@ export async function loadRecording(
   { header, lines }: OpenedRecording,
   outputs: 'kept' | 'dropped',
 ): Promise<LoadedRecording> {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const stage = stagerOf(engine);
   const unknown = new Set<string>();
   const computed = new Map<string, RecordedOutput>();

@@ -1,5 +1,5 @@
+import { careReportKey } from '../../domains/care/model/care-report.ts';
 import type { LiveObject } from '../../model/agent.ts';
-import { careReportKey } from '../../model/care-report.ts';
 import { type DriftRecord, readDrifts } from '../../model/drift.ts';
 import { compareText, type JsonObject, objectOf } from '../../model/json.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';

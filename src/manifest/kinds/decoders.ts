@@ -2,6 +2,8 @@ import { validate as validateCluster } from '../../../generated/kubernetes-clust
 import { validate as validatePlacement } from '../../../generated/placement.js';
 import { validate as validateApproval } from '../../../generated/removal-approval.js';
 import { validate as validateShoot } from '../../../generated/shoot.js';
+import { readDataplane } from '../../domains/health/manifest/decode.ts';
+import { readMirror } from '../../domains/services/manifest/mirror.ts';
 import type { DeclarationValues } from '../../model/desired.ts';
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import { readGlob } from '../../model/glob.ts';
@@ -11,8 +13,6 @@ import { countWildcards } from '../../model/path-pattern.ts';
 import { must } from '../../model/result.ts';
 import { parseRfc3339 } from '../../model/time.ts';
 import { fieldError, fieldWarning } from '../problem.ts';
-import { readDataplane } from './dataplane/decode.ts';
-import { readMirror } from './mirror.ts';
 import { readPolicy } from './policy.ts';
 import { checkForeign, type Decoded, decoder } from './reading.ts';
 import { checkLabels, readClusterChoice, sortedUnique } from './selectors.ts';

@@ -1,4 +1,5 @@
 import { type FleetPolicySpec, validate } from '../../../generated/fleet-policy.js';
+import { readCare } from '../../domains/care/manifest/settings.ts';
 import { type IgnoredFields, MOST_POLICY_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FleetPolicy, HealthSettings } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
@@ -6,7 +7,6 @@ import { type HealthCheck, kindOfCheck } from '../../model/health-check.ts';
 import { compareText } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
-import { readCare } from './care.ts';
 import { decoder } from './reading.ts';
 import { readSelector, sortedUnique } from './selectors.ts';
 

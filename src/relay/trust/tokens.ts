@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { dataplaneOfSubject } from '../../model/dataplane.ts';
+import { dataplaneOfSubject } from '../../domains/health/model/dataplane.ts';
 import type { StreamMetadata } from '../../ports/transport.ts';
 import {
   openJoinedRecord,

@@ -1,6 +1,7 @@
 import type { Act, Answer } from '../../api/answer.ts';
 import type { ApprovalView, ClusterView, RetryView, SourceView } from '../../api/server-api.ts';
-import type { OperationRequest } from '../../engine/care/operation/types.ts';
+import type { OperationRequest } from '../../domains/care/engine/operation/types.ts';
+import type { OperationRequests, RequestOutcome } from '../../domains/care/runtime/operation-requests.ts';
 import { findObject } from '../../engine/explain/object-name.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { parseObjectName } from '../../model/explain-query.ts';
@@ -9,7 +10,6 @@ import type { JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { type Attempts, whyNotTried } from '../attempts.ts';
-import type { OperationRequests, RequestOutcome } from '../operation-requests.ts';
 import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
 import { countsApproval, type HeldSets } from '../removals/approvals.ts';

@@ -7,10 +7,10 @@ import type {
   StatusBranchView,
   XdsAddressView,
 } from '../../api/server-api.ts';
+import { declaredDataplane } from '../../domains/health/runtime/declared.ts';
 import { fleetSummary, safeModeStatus } from '../../engine/status/rollout.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
-import { declaredDataplane } from '../dataplanes/declared.ts';
 import type { History } from '../history/history.ts';
 import type { Planner } from '../plans/planner.ts';
 import type { Capture } from '../recording/capture.ts';

@@ -1,10 +1,10 @@
+import { isOfGardener } from '../../domains/care/model/shoot.ts';
 import type { EntryAddress } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { type ObservedStatus, readObserved } from '../../model/conditions.ts';
 import { type EngineKind, isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import { isOfGardener } from '../../model/shoot.ts';
 import type { ServerCore } from '../core.ts';
 import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';

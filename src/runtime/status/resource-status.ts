@@ -1,7 +1,7 @@
+import { declarationError } from '../../domains/care/model/declaration-error.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { acceptedCondition, type DeclaredStatus, type StatusPart } from '../../engine/status/declared-status.ts';
 import type { ConditionForm, ConditionValue } from '../../model/conditions.ts';
-import { declarationError } from '../../model/declaration-error.ts';
 import { declarationKey, engineKindOf, engineKindRow } from '../../model/engine-kinds.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';

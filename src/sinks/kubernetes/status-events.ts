@@ -1,8 +1,8 @@
+import { declarationErrorIn } from '../../domains/care/model/declaration-error.ts';
+import { operationEvent } from '../../domains/care/sinks/operation-events.ts';
 import { type Condition, readConditions } from '../../model/conditions.ts';
-import { declarationErrorIn } from '../../model/declaration-error.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import type { ResourceEvent } from '../../ports/resource-status.ts';
-import { operationEvent } from './operation-events.ts';
 
 /** The events between two states of a status. Only changes make events, so a restart or a repeated write makes none. */
 export function eventsBetween(before: JsonObject | undefined, after: JsonObject): readonly ResourceEvent[] {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import type { CareApi } from '../../../src/ports/care-api.ts';
+import type { CareApi } from '../../../src/domains/care/ports/care-api.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { until } from '../../support/fleet-processes.ts';

@@ -3,7 +3,7 @@ import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
-import { mirroredSlices } from '../../../src/engine/services/translate.ts';
+import { mirroredSlices } from '../../../src/domains/services/engine/translate.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import type { DriftMode } from '../../../src/model/drift.ts';

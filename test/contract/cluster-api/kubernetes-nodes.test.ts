@@ -4,7 +4,7 @@ import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';
-import { rowsOf, stageLive } from '../../unit/engine/health/support.ts';
+import { rowsOf, stageLive } from '../../unit/domains/health/engine/support.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
 import { keyOf } from './suite.ts';
 

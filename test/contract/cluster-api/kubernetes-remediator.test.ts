@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
+import { careReportKey } from '../../../src/domains/care/model/care-report.ts';
+import { type RecordedRemediation, readRemediations } from '../../../src/domains/care/model/remediations.ts';
 import type { AgentSettings, CareTasks } from '../../../src/model/agent-settings.ts';
-import { careReportKey } from '../../../src/model/care-report.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../src/model/json.ts';
 import { metadataOf } from '../../../src/model/object-key.ts';
 import { problemOfWebhook, warningOf } from '../../../src/model/webhooks/problematic.ts';
-import { type RecordedRemediation, readRemediations } from '../../../src/model/webhooks/remediations.ts';
 import { createMemoryDisk } from '../../support/agent-disk.ts';
 import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
 import { type ApiRequests, createApiRequests } from '../../support/kubernetes/api-request.ts';

@@ -98,7 +98,7 @@ test('its components are the packages in the bundle, with the versions that are 
       'src/compose/decoding/decode-thread.ts',
       'src/compose/plan/plan-process.ts',
       'src/adapters/git/isomorphic/thread.ts',
-      'src/cli/probe-proxy-process.ts',
+      'src/domains/health/cli/probe-proxy-process.ts',
     ],
     outdir: 'dist',
     write: false,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bootstrapOf } from '../../../src/xds/bootstrap/bootstrap.ts';
+import { bootstrapOf } from '../../../src/domains/health/xds/bootstrap/bootstrap.ts';
 import { bootstrapRequests } from '../../support/bootstraps.ts';
 import { noProgram, programPath } from '../../support/programs.ts';
 import { createTestAuthority, DAY_MS } from '../../support/test-authority.ts';

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
 import { createSqliteStore } from '../../../src/adapters/stores/sqlite.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import type { Digest } from '../../../src/model/ids.ts';
@@ -32,7 +33,7 @@ function open(store: SnapshotStore) {
   const group = journal.group();
   let isWriter = true;
   let predecessors = 0;
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const registration = (): Registration => ({ predecessors }) as Registration;
   const ledger = { recordsOf: () => (isWriter ? group : undefined), registration };
   return {

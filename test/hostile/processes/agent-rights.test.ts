@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
-import { webhookConfiguration } from '../../../src/adapters/kubernetes/admission/webhook-configuration.ts';
 import { agentRights, applyRights, furtherAgentRights } from '../../../src/compose/manifests/agent-manifests.ts';
 import type { AgentAccess, WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
-import { remediateConfiguration } from '../../../src/model/webhooks/remediate.ts';
+import { remediateConfiguration } from '../../../src/domains/care/model/remediate.ts';
+import { webhookConfiguration } from '../../../src/domains/health/adapters/admission/webhook-configuration.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { type ApiAnswer, type ApiRequests, createApiRequests } from '../../support/kubernetes/api-request.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';

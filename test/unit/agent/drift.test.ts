@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { careReportKey } from '../../../src/domains/care/model/care-report.ts';
 import type { ObjectResult } from '../../../src/model/agent.ts';
 import type { AgentSettings } from '../../../src/model/agent-settings.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { careReportKey } from '../../../src/model/care-report.ts';
 import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
 import type { DriftMode } from '../../../src/model/drift.ts';
 import { readDrifts, toldFields } from '../../../src/model/drift.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { repeat } from '../../../src/agent/care/repeat.ts';
+import { repeat } from '../../../src/domains/care/agent/repeat.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 

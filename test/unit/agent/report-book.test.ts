@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createReportBook } from '../../../src/agent/discovery/reports.ts';
+import { careReportKind, careReportObject } from '../../../src/domains/care/model/care-report.ts';
 import type { KindState } from '../../../src/model/agent.ts';
-import { careReportKind, careReportObject } from '../../../src/model/care-report.ts';
 
 const kind = (name: string, state: KindState['state'] = 'complete'): KindState => ({ kind: name, state, message: '' });
 const PROBE = careReportKind('ApiServerProbe');

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { LISTED_KINDS } from '../../../src/cli/lists/kinds.ts';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
@@ -43,7 +44,7 @@ describe('get', () => {
   });
 
   test('every view of the engine is a kind', () => {
-    const views = createEngine(createGraph()).domains.flatMap(({ report: { shows } }) =>
+    const views = createEngine(createGraph(), engineDomains).domains.flatMap(({ report: { shows } }) =>
       Object.keys(shows?.views ?? {}),
     );
     expect(views).toContain('mirrored-services');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Injection } from '../../../src/compose/inject/inject.ts';
+import type { Injection } from '../../../src/domains/health/compose/inject/inject.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 
 const DEFAULTS = { applicationProbeProxyPort: 9001, virtualProbesEnabled: false, virtualProbesPort: 9000 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type AgentMeter, createAgentMeter } from '../../../src/compose/agent/agent-metrics.ts';
-import type { HealthAnswer } from '../../../src/ports/care-api.ts';
+import type { HealthAnswer } from '../../../src/domains/care/ports/care-api.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import type { ConnectionState, RelayClient, ServerListener } from '../../../src/relay/session.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
@@ -8,7 +9,7 @@ import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifes
 
 /** The number of times that names of documents are read while a Placement of a file with this number of documents goes away. */
 function readsOf(count: number): number {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   engine.inputs.sources.set('', 'fleet', { order: 0, read: true });
   const decoded = (path: string, text: string) => decodeFile(path, bytesOf(text), text).reading;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { engineDiagnostics, unusedPaths } from '../../../src/engine/status/diagnostics.ts';
@@ -13,7 +14,7 @@ const SOURCE = must(parseSourceName('git'));
 
 /** What the engine finds in a repository, as `reason: places`. */
 function findingsOf(files: Readonly<Record<string, string>>): readonly string[] {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const bounds = { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'], webhookRemediator: false } as const;
   engine.inputs.fleet.set('', '', { bounds, role: 'leader' });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { MOST_FOREIGN_STEPS, shareOfPath } from '../../../src/engine/placement/matching.ts';
@@ -14,7 +15,7 @@ const long = `${`${'a'.repeat(250)}/`.repeat(6)}a.yaml`;
 
 /** Placements of `platform` select files of `blue` and `red`. */
 function createWorld() {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   const setSources = (selectors: readonly string[]): void => {
     for (const [order, source] of ['platform', 'other', 'blue', 'red'].entries()) {

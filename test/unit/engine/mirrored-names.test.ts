@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { labelValue, meshLabelValue, meshName, mirroredName } from '../../../src/engine/services/names.ts';
+import { labelValue, meshLabelValue, meshName, mirroredName } from '../../../src/domains/services/engine/names.ts';
 
 const S63 = 'the-really-long-kube-service-name-that-is-exactly-63-characters';
 const C83 = 'a-really-long-cluster-name-that-does-not-really-make-sense-and-is-not-useful-at-all';

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
@@ -12,7 +13,7 @@ const long = `${'a'.repeat(250)}/`.repeat(6);
 
 /** Placements of `platform` place what lies under `apps` in the files of `blue` and `red`. */
 function createWorld() {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role: 'leader' });
   const sources = ['platform', 'blue', 'red'];
   for (const [order, source] of sources.entries()) {

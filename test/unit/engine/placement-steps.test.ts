@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { problemsOfObjects } from '../../../src/engine/explain/explain.ts';
 import { notSelected } from '../../../src/engine/explain/not-selected.ts';
@@ -25,7 +26,7 @@ function costlyGlobs(count: number): readonly string[] {
 
 /** Two sources: `platform` with a heavy Placement, and `team` with a file at a long path, which it places itself. */
 function worldWith(files: readonly string[], own = 'a.yaml') {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   engine.inputs.fleet.set('', '', {
     bounds: { guards: {}, safeModes: [], webhookRemediator: false },
     role: 'leader',

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import type { PlannedObject } from '../../../src/engine/explain/plan.ts';
 import { warningsOf } from '../../../src/engine/explain/plan-warnings.ts';
@@ -18,7 +19,7 @@ const planned = (action: PlannedObject['action'], before?: JsonObject, after?: J
 
 /** What is said of a plan, as `reason: message`. */
 function warningsFor(objects: readonly PlannedObject[], kindsAsWritten = false): readonly string[] {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   engine.inputs.agents.set('', 'east', {
     ...{ connected: true, since: 0, problem: '' },
     warm: true,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { parseSourceName } from '../../../src/model/ids.ts';
@@ -8,7 +9,7 @@ import { createContenderRecorder } from '../../../src/runtime/ledger/recorders.t
 it.each(['leader', 'follower'] as const)(
   'a %s forgets contenders that declare nothing any more; only a leader writes that to the store',
   (role) => {
-    const engine = createEngine(createGraph());
+    const engine = createEngine(createGraph(), engineDomains);
     engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [], webhookRemediator: false }, role });
     const puts: string[] = [];
     const work = createContenderRecorder(engine, { put: (key) => void puts.push(key), noted: () => undefined });

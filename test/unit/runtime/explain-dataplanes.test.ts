@@ -4,7 +4,7 @@ import type { ExplainRequest, Explanation } from '../../../src/api/server-api.ts
 import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../support/fake-envoys.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml } from '../../support/manifests.ts';
-import { container, dataplaneYaml, inbound, pod, service } from '../engine/health/support.ts';
+import { container, dataplaneYaml, inbound, pod, service } from '../domains/health/engine/support.ts';
 import { dbYaml } from '../xds/support.ts';
 
 /** Explanations of data planes and of services of meshes. */

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { parseClusterId, parseClusterName } from '../../../src/model/ids.ts';
@@ -27,7 +28,7 @@ async function replica(memory: SharedMemory, wrongByMs: number, leads: boolean) 
   const check = (): StoreWrite | undefined => (leads ? { key: 'claim', ifVersion: null } : undefined);
   const fleet = journal.group({ check, refused: () => undefined });
   const records = await readRecords(store, silentLog);
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const ledger = createLedger({ engine, journal, fleet, records, clock }, { ownsAll: false });
   engine.commit();
   const certificate = (at = clock.now()) => ({

@@ -6,9 +6,9 @@ import {
   type DiscoveryResponse,
   DiscoveryResponseSchema,
 } from '../../../generated/envoy/service/discovery/v3/discovery_pb.ts';
+import { createAssignmentEncoder, ENDPOINT_TYPE, type Member } from '../../../src/domains/health/xds/assignment.ts';
 import type { IncomingCall } from '../../../src/ports/transport.ts';
 import { createAds } from '../../../src/xds/ads.ts';
-import { createAssignmentEncoder, ENDPOINT_TYPE, type Member } from '../../../src/xds/assignment.ts';
 import { createXdsCounts } from '../../../src/xds/figures.ts';
 import { XDS_LIMITS } from '../../../src/xds/limits.ts';
 import { createSlices } from '../../../src/xds/slices.ts';

@@ -1,3 +1,5 @@
+import { createKubernetesCare, noticeSilence } from '../../../domains/care/adapters/kubernetes/care-api.ts';
+import { createWebhookConfigurations } from '../../../domains/care/adapters/kubernetes/webhook-configurations.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.ts';
 import { createFlapping } from '../../../model/flapping.ts';
 import type { LoadEvaluator } from '../../../model/health-check.ts';
@@ -10,7 +12,6 @@ import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts'
 import { loadCatalog } from '../api/catalog.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { FollowerDeps, KubeClient } from '../api/types.ts';
-import { createKubernetesCare, noticeSilence } from '../care/care-api.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { createEventRecorder } from '../resources/event-recorder.ts';
 import { PAUSED } from './annotations.ts';
@@ -19,7 +20,6 @@ import { labelledPlaces } from './labelled-places.ts';
 import type { OwnedPlace } from './live/kinds.ts';
 import { createLive, type Live } from './live/live.ts';
 import { removeObject } from './remove.ts';
-import { createWebhookConfigurations } from './webhook-configurations.ts';
 import { uidOf, type Writing } from './write.ts';
 
 /** Of the Events of all objects of the cluster together: many of them can drift at once. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dataplaneBootstrap } from '../../../../src/compose/dataplane/bootstrap.ts';
+import { dataplaneBootstrap } from '../../../../src/domains/health/compose/dataplane/bootstrap.ts';
 import type { JsonObject } from '../../../../src/model/json.ts';
 
 type Request = Parameters<typeof dataplaneBootstrap>[0];

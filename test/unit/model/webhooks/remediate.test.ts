@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { describeChange, remediateConfiguration } from '../../../../src/domains/care/model/remediate.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../../../src/model/json.ts';
 import { problemOfWebhook, warningOf } from '../../../../src/model/webhooks/problematic.ts';
-import { describeChange, remediateConfiguration } from '../../../../src/model/webhooks/remediate.ts';
 
 const configuration = (webhook: JsonObject, labels: JsonObject = {}): JsonObject => ({
   kind: 'MutatingWebhookConfiguration',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { engineDomains } from '../../../../src/domains/engines.ts';
 import { createGraph } from '../../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../../src/engine/graph.ts';
 import { sha256 } from '../../../../src/model/digest.ts';
@@ -22,7 +23,7 @@ const always = { check: (): StoreWrite => ({ key: 'claim', ifVersion: null }), r
 
 /** One of several processes: the fleet's records wait for its turn. */
 async function replica(store: SnapshotStore, clock: VirtualClock) {
-  const engine = createEngine(createGraph());
+  const engine = createEngine(createGraph(), engineDomains);
   const journal = journalOn(store, clock);
   let leads = false;
   const fleet = journal.group({ check: () => (leads ? always.check() : undefined), refused: () => undefined });

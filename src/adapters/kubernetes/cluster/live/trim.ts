@@ -1,10 +1,10 @@
+import { trimCareKind } from '../../../../domains/care/adapters/kubernetes/trim-care-kind.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
 import { metadataOf } from '../../../../model/object-key.ts';
 import { withoutSecretValues } from '../../../../model/secret-values.ts';
 import { liveMetadata } from '../../../../model/server-fields.ts';
 import { withoutStamp } from '../stamp.ts';
 import { pick } from './pick.ts';
-import { trimCareKind } from './trim-care-kind.ts';
 
 /**
  * The part of a live object that is kept: without stamp, the server's own metadata and the values of a Secret. Objects of

@@ -1,0 +1,16 @@
+import { cutText, firstNames } from '../../../model/messages.ts';
+
+/** A message has at most so many characters of what one peer said. */
+const MOST_SAID = 2_048;
+/** A message names at most so many things. */
+const MOST_NAMED = 100;
+
+/** A text of a peer, cut if it is long; then it says so. */
+export function bounded(text: string): string {
+  return cutText(text, MOST_SAID);
+}
+
+/** Names in a message: "a, b and 3 more". */
+export function boundedNames(names: readonly string[]): string {
+  return firstNames(names.slice(0, MOST_NAMED).map(bounded), MOST_NAMED, names.length);
+}

@@ -1,0 +1,59 @@
+import type { Graph, Reader } from '../../../../../engine/collections/types.ts';
+import type { BoundShoot } from '../../binding.ts';
+import type { LeaseReads, Leases } from '../../leases.ts';
+import type { Finding } from '../../thresholds.ts';
+import { type NamespaceReads, notChecked } from '../../visibility.ts';
+import { type CheckReads, deriveCheck } from '../check.ts';
+import { deriveCaredClusters } from './cared-clusters.ts';
+import { nodesAreEnough } from './enough-nodes.ts';
+import { leasesAreRenewed } from './expired-leases.ts';
+import { kubeletsAreUpToDate } from './kubelet-version.ts';
+import { type ClusterRule, createLook, type NodeReads, type PoolRule } from './look.ts';
+import { deriveMachines } from './machines.ts';
+import { nodeAgentsRun } from './node-agents.ts';
+import { nodesAreHealthy, noneIsPreserved } from './node-health.ts';
+import { deriveNodes } from './nodes.ts';
+import { configsAreApplied } from './operating-system-config.ts';
+import { deriveConfigs } from './pool-configs.ts';
+import { nodesAreScaled } from './scaling.ts';
+import { unitsAreReady } from './systemd-units.ts';
+
+interface Reads extends CheckReads, NamespaceReads, Leases, Pick<LeaseReads, 'agents'> {}
+
+const POOL_RULES: readonly PoolRule[] = [nodesAreHealthy, kubeletsAreUpToDate, nodesAreEnough];
+/** Of Shoots with a Seed. */
+const GARDENER_RULES: readonly ClusterRule[] = [configsAreApplied, nodeAgentsRun, unitsAreReady, nodesAreScaled];
+
+const GOOD: Finding = { outcome: 'good', reason: 'EveryNodeReady', message: 'All nodes are ready.' };
+
+/** Derives whether all Nodes of each Shoot with worker pools are ready. Source: Gardener's CheckClusterNodes. */
+export function deriveEveryNodeReady(graph: Graph, reads: Reads) {
+  const configs = deriveConfigs(graph, reads);
+  const { cared, pools } = deriveCaredClusters(graph, reads.bindings, configs);
+  const machines = deriveMachines(graph, reads);
+  const nodes = deriveNodes(graph, { ...reads, cared, pools, machines });
+  const { kinds, live, agents, settings, leaseNumbers } = reads;
+  const ruled: NodeReads = { kinds, live, agents, settings, leaseNumbers, pools, machines, nodes };
+  const everyNodeReady = deriveCheck(graph, reads, {
+    type: 'EveryNodeReady',
+    name: 'everyNodeReady',
+    reads: [
+      ...[kinds, live, agents, settings, leaseNumbers, pools, machines.demands, machines.counts],
+      ...[nodes.verdicts, nodes.verdictCounts, nodes.labelCounts],
+    ],
+    good: GOOD,
+    whileDown: notChecked,
+    applies: ({ pools }) => pools.length > 0,
+    rules: (read, shoot) => findings(read, shoot, ruled),
+  });
+  const collections = [configs, cared, pools, machines.demands, nodes.nodes];
+  return { everyNodeReady, collections, demands: machines.demands, preserving: machines.preserving };
+}
+
+function* findings(read: Reader, shoot: BoundShoot, reads: NodeReads): Generator<Finding | undefined> {
+  const look = createLook(read, shoot, reads);
+  for (const pool of shoot.pools) for (const rule of POOL_RULES) yield rule(look, pool);
+  if (shoot.seed !== undefined) for (const rule of GARDENER_RULES) yield rule(look);
+  yield leasesAreRenewed(look);
+  for (const pool of shoot.pools) yield noneIsPreserved(look, pool);
+}
