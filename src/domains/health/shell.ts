@@ -1,0 +1,7 @@
+import type { DomainShell } from '../shell.ts';
+
+/** Data planes of Kuma: their health, their Envoys, and the probes of their Pods. */
+export const health: DomainShell = {
+  name: 'health',
+  engine: async () => (await import('./engine/health.ts')).health,
+};
