@@ -1,5 +1,7 @@
-import { type Care, type CareReports, createCare, madeReport, reportsOf } from '../domains/care/agent/care.ts';
+import { type Care, createCare } from '../domains/care/agent/care.ts';
 import { createRemediator, type Remediator } from '../domains/care/agent/remediator/remediator.ts';
+import { REMEDIATIONS } from '../domains/care/model/reports.ts';
+import { type AgentReports, DRIFT_REPORT, madeReport, reportsOf } from '../model/agent-report.ts';
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
 import type { DriftRecord } from '../model/drift.ts';
 import type { JsonValue } from '../model/json.ts';
@@ -198,16 +200,16 @@ function openReporters(deps: AgentDeps, discovery: Pick<ReturnType<typeof create
   return { care, remediator, drifts };
 }
 
-function driftReports(records: readonly DriftRecord[]): CareReports {
-  return reportsOf([madeReport('DriftReport', { drifts: records as unknown as JsonValue })]);
+function driftReports(records: readonly DriftRecord[]): AgentReports {
+  return reportsOf([madeReport(DRIFT_REPORT, { drifts: records as unknown as JsonValue })]);
 }
 
 /** The remediator of a cluster with webhooks. */
-function openRemediator(deps: AgentDeps, changed: (reports: CareReports) => void): Remediator | undefined {
+function openRemediator(deps: AgentDeps, changed: (reports: AgentReports) => void): Remediator | undefined {
   const { webhooks } = deps.cluster;
   if (webhooks === undefined) return undefined;
   return createRemediator({ ...deps, webhooks }, (rows) =>
-    changed(reportsOf([madeReport('Remediations', { changes: rows as unknown as JsonValue })])),
+    changed(reportsOf([madeReport(REMEDIATIONS, { changes: rows as unknown as JsonValue })])),
   );
 }
 

@@ -1,5 +1,5 @@
-import type { CareReports } from '../../domains/care/agent/care.ts';
 import { type KindState, type LiveObject, unknownKind } from '../../model/agent.ts';
+import type { AgentReports } from '../../model/agent-report.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { objectDigest, sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
@@ -55,7 +55,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
       publish(new Set(), kinds.unknown(errorText(error)));
     },
     /** Takes all reports of one part of the agent. They are published with the first state, and then at once. */
-    report(maker: string, next: CareReports): void {
+    report(maker: string, next: AgentReports): void {
       const keys = [...reports.take(maker, next)].filter((key) => objects.get(key)?.observed === undefined);
       const changed = new Set(keys.filter(updateReport));
       if (publisher.hasPublished()) publish(changed, kinds.current());

@@ -1,17 +1,17 @@
-import type { CareReports } from '../../domains/care/agent/care.ts';
 import type { KindState, LiveObject } from '../../model/agent.ts';
+import type { AgentReports } from '../../model/agent-report.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 
 /** The agent's own reports, which the snapshot has beside the objects of the cluster. */
 export function createReportBook() {
-  const makers = new Map<string, CareReports>();
+  const makers = new Map<string, AgentReports>();
   let objects: ReadonlyMap<ObjectKey, LiveObject> = new Map();
   let kinds: readonly KindState[] = [];
   let last: { readonly ofCluster: readonly KindState[]; readonly joined: readonly KindState[] } | undefined;
 
   return {
     /** Takes all reports of one maker. Returns the keys of the reports of all makers, now and before. */
-    take(maker: string, next: CareReports): ReadonlySet<ObjectKey> {
+    take(maker: string, next: AgentReports): ReadonlySet<ObjectKey> {
       const before = objects;
       makers.set(maker, next);
       const all = [...makers.values()];

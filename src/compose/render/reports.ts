@@ -1,16 +1,21 @@
 import { authoritiesIn, leasesIn } from '../../domains/care/adapters/directory.ts';
-import { type CareReports, madeReport, reportsOf } from '../../domains/care/agent/care.ts';
 import { leaseWorkOf, madeLeaseReport } from '../../domains/care/agent/lease-report.ts';
+import { CERTIFICATE_REPORT, LEASE_REPORT } from '../../domains/care/model/reports.ts';
+import { type AgentReports, madeReport, reportsOf } from '../../model/agent-report.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 
 /** The reports that the agent of a recorded cluster would make for the care of Shoots at a moment. */
-export function reportsOfRecorded(live: LiveState, { care, discovery }: AgentSettings, nowMillis: number): CareReports {
+export function reportsOfRecorded(
+  live: LiveState,
+  { care, discovery }: AgentSettings,
+  nowMillis: number,
+): AgentReports {
   if (care === undefined) return reportsOf([]);
   const work = leaseWorkOf(care.leases, discovery);
   const leases = () => madeLeaseReport(work, leasesIn(live, work.namespaces), nowMillis);
   return reportsOf([
-    ...(care.leases.length === 0 ? [] : [madeReport('LeaseReport', ...leases())]),
-    ...(care.certificates ? [madeReport('CertificateReport', authoritiesIn(live))] : []),
+    ...(care.leases.length === 0 ? [] : [madeReport(LEASE_REPORT, ...leases())]),
+    ...(care.certificates ? [madeReport(CERTIFICATE_REPORT, authoritiesIn(live))] : []),
   ]);
 }

@@ -1,12 +1,12 @@
-import { careReportKey } from '../../domains/care/model/care-report.ts';
 import type { LiveObject } from '../../model/agent.ts';
+import { agentReportKey, DRIFT_REPORT } from '../../model/agent-report.ts';
 import { type DriftRecord, readDrifts } from '../../model/drift.ts';
 import { compareText, type JsonObject, objectOf } from '../../model/json.ts';
 import type { ViewFilter } from '../../model/view-filter.ts';
 import type { Collection } from '../collections/types.ts';
 import type { Domain } from '../domain.ts';
 
-const REPORT_KEY = careReportKey('DriftReport');
+const REPORT_KEY = agentReportKey(DRIFT_REPORT);
 
 /** Drift: what agents have found of objects that others have changed or removed. */
 export const drift: Domain = {

@@ -2,8 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
-import { careReportKey } from '../../../src/domains/care/model/care-report.ts';
 import { type RecordedRemediation, readRemediations } from '../../../src/domains/care/model/remediations.ts';
+import { REMEDIATIONS } from '../../../src/domains/care/model/reports.ts';
+import { agentReportKey } from '../../../src/model/agent-report.ts';
 import type { AgentSettings, CareTasks } from '../../../src/model/agent-settings.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../src/model/json.ts';
 import { metadataOf } from '../../../src/model/object-key.ts';
@@ -127,7 +128,7 @@ describe.skipIf(noProgram('kube-apiserver'))('the webhook remediator of an agent
     api.send('POST', `${CONFIGURATIONS}?fieldManager=${manager}`, value);
   /** As the server has them. */
   function rows(): readonly RecordedRemediation[] {
-    const report = server.inputs.at(-1)?.objects.get(careReportKey('Remediations'));
+    const report = server.inputs.at(-1)?.objects.get(agentReportKey(REMEDIATIONS));
     return report === undefined ? [] : readRemediations(objectOf(report.value.status));
   }
   const rowsAbout = (name: string) => rows().filter((row) => row.configuration.endsWith(`/${name}`));

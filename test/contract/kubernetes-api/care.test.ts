@@ -8,8 +8,9 @@ import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { createKubernetesCare, noticeSilence } from '../../../src/domains/care/adapters/kubernetes/care-api.ts';
-import { type CareReports, createCare } from '../../../src/domains/care/agent/care.ts';
+import { createCare } from '../../../src/domains/care/agent/care.ts';
 import type { CareApi } from '../../../src/domains/care/ports/care-api.ts';
+import type { AgentReports } from '../../../src/model/agent-report.ts';
 import { type CareTasks, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { type JsonObject, objectOf } from '../../../src/model/json.ts';
 import { until } from '../../support/fleet-processes.ts';
@@ -62,15 +63,15 @@ describe.skipIf(noProgram('kube-apiserver'))('what the care of Shoots asks a rea
     return [createKubernetesCare(client, onSilence), client];
   }
   /** What an agent with these tasks reports; the last one is the newest. */
-  function reportsOf(care: CareApi, tasks: Partial<CareTasks>): CareReports[] {
-    const published: CareReports[] = [];
+  function reportsOf(care: CareApi, tasks: Partial<CareTasks>): AgentReports[] {
+    const published: AgentReports[] = [];
     const deps = { care, clock, random: createSystemRandom(), log: silentLog };
     const made = createCare(deps, (reports) => published.push(reports));
     stops.push(made.stop);
     made.configure({ ...NO_SETTINGS, care: { leases: [], certificates: false, tunnel: false, ...tasks } }, 0);
     return published;
   }
-  const statusOf = (published: readonly CareReports[]) => published.at(-1)?.objects[0]?.value.status;
+  const statusOf = (published: readonly AgentReports[]) => published.at(-1)?.objects[0]?.value.status;
   const apply = (object: JsonObject) => plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
   const probes = (readyz = false) => ({ apiServerProbe: { syncPeriodMillis: 3_600_000, readyz } });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { careReportKey } from '../../../src/domains/care/model/care-report.ts';
 import type { ObjectResult } from '../../../src/model/agent.ts';
+import { agentReportKey, DRIFT_REPORT } from '../../../src/model/agent-report.ts';
 import type { AgentSettings } from '../../../src/model/agent-settings.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
@@ -33,7 +33,7 @@ const REPORTING: AgentSettings = { ...NO_SETTINGS, driftMode: 'Report' };
 
 /** What the server knows of drift: the object, what happened, which fields and what became of it. */
 function told({ server }: AgentWorld): readonly (readonly unknown[])[] {
-  const value = server.inputs.at(-1)?.objects.get(careReportKey('DriftReport'))?.value;
+  const value = server.inputs.at(-1)?.objects.get(agentReportKey(DRIFT_REPORT))?.value;
   return readDrifts(objectOf(value?.status)).map((row) => [row.object, row.drift, row.fields, row.outcome, row.count]);
 }
 

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { createReportBook } from '../../../src/agent/discovery/reports.ts';
-import { careReportKind, careReportObject } from '../../../src/domains/care/model/care-report.ts';
+import { API_SERVER_PROBE } from '../../../src/domains/care/model/reports.ts';
 import type { KindState } from '../../../src/model/agent.ts';
+import { agentReportKind, agentReportObject } from '../../../src/model/agent-report.ts';
 
 const kind = (name: string, state: KindState['state'] = 'complete'): KindState => ({ kind: name, state, message: '' });
-const PROBE = careReportKind('ApiServerProbe');
+const PROBE = agentReportKind(API_SERVER_PROBE);
 const report = (code: number, state?: KindState['state']) => ({
-  objects: [careReportObject('ApiServerProbe', { code })],
+  objects: [agentReportObject(API_SERVER_PROBE, { code })],
   kinds: [kind(PROBE, state)],
 });
 

@@ -1,11 +1,18 @@
 import { within } from '../../../agent/within.ts';
-import type { KindState, LiveObject } from '../../../model/agent.ts';
+import type { KindState } from '../../../model/agent.ts';
+import {
+  type AgentReport,
+  type AgentReports,
+  type MadeReport,
+  madeReport,
+  reportsOf,
+} from '../../../model/agent-report.ts';
 import type { AgentSettings } from '../../../model/agent-settings.ts';
 import { canonicalJson, type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { Random } from '../../../ports/random.ts';
-import { type CareReport, careReportKind, careReportObject } from '../model/care-report.ts';
+import { API_SERVER_PROBE, CERTIFICATE_REPORT, LEASE_REPORT, TUNNEL_PROBE } from '../model/reports.ts';
 import type { CareApi } from '../ports/care-api.ts';
 import { isSameFailure, probeApiServer } from './api-server-probe.ts';
 import { type LeaseWork, leaseWorkOf, madeLeaseReport } from './lease-report.ts';
@@ -19,28 +26,15 @@ export interface CareDeps {
   readonly log: Log;
 }
 
-/** The reports that an agent makes for the care of Shoots. */
-export interface CareReports {
-  readonly objects: readonly LiveObject[];
-  /** The kinds of the reports that are made now. */
-  readonly kinds: readonly KindState[];
-}
-
-/** A report as a task has made it last; without an object there is nothing to report. */
-interface Made {
-  readonly object?: LiveObject;
-  readonly kind: KindState;
-}
-
 /** One report that is made again and again. */
 interface Task {
-  readonly report: CareReport;
+  readonly report: AgentReport;
   /** A change of it starts the task anew. */
   readonly settings: JsonValue;
   /** The longest time between two runs, in milliseconds. */
   readonly periodMs: number;
   /** Resolves with the milliseconds until the next run, if that is not the period. */
-  readonly run: (deps: CareDeps, put: Put, before: Made | undefined) => Promise<number | undefined>;
+  readonly run: (deps: CareDeps, put: Put, before: MadeReport | undefined) => Promise<number | undefined>;
 }
 
 /** Takes the status of a report and what differs in the state of its kind; undefined: there is nothing to report. */
@@ -58,12 +52,12 @@ const UNKNOWN_AFTER_MS = 60_000;
 export type Care = ReturnType<typeof createCare>;
 
 /** Makes the reports that the settings ask for. `changed` receives all of them when one has changed. */
-export function createCare(deps: CareDeps, changed: (reports: CareReports) => void) {
-  const made = new Map<CareReport, Made>();
-  const running = new Map<CareReport, { readonly text: string; readonly work: Repeated }>();
+export function createCare(deps: CareDeps, changed: (reports: AgentReports) => void) {
+  const made = new Map<AgentReport, MadeReport>();
+  const running = new Map<AgentReport, { readonly text: string; readonly work: Repeated }>();
   const endWatch = deps.care?.watch((what) => {
-    if (what === 'leases') running.get('LeaseReport')?.work.within(0);
-    else if (isGood(made.get('ApiServerProbe'))) running.get('ApiServerProbe')?.work.within(0);
+    if (what === 'leases') running.get(LEASE_REPORT)?.work.within(0);
+    else if (isGood(made.get(API_SERVER_PROBE))) running.get(API_SERVER_PROBE)?.work.within(0);
   });
 
   return {
@@ -89,12 +83,12 @@ export function createCare(deps: CareDeps, changed: (reports: CareReports) => vo
       within(deps.clock, withinMs, Promise.all([...running.values()].map(({ work }) => work.next()))),
     /** Asks the API server once more, unless it is known to fail. Resolves with whether that has changed the report. */
     async lastProbe(withinMs: number): Promise<boolean> {
-      const before = made.get('ApiServerProbe');
-      const probe = running.get('ApiServerProbe');
+      const before = made.get(API_SERVER_PROBE);
+      const probe = running.get(API_SERVER_PROBE);
       if (probe === undefined || !isGood(before)) return false;
       probe.work.within(0);
       await within(deps.clock, withinMs, probe.work.next());
-      return !isGood(made.get('ApiServerProbe'));
+      return !isGood(made.get(API_SERVER_PROBE));
     },
     stop(): void {
       endWatch?.();
@@ -116,7 +110,7 @@ export function createCare(deps: CareDeps, changed: (reports: CareReports) => vo
     running.set(report, { text, work });
   }
 
-  function put(report: CareReport, by: Repeated, ...[status, kind]: Parameters<Put>): void {
+  function put(report: AgentReport, by: Repeated, ...[status, kind]: Parameters<Put>): void {
     if (running.get(report)?.work !== by) return;
     const before = made.get(report);
     const next = madeReport(report, status, kind);
@@ -130,22 +124,8 @@ export function createCare(deps: CareDeps, changed: (reports: CareReports) => vo
   }
 }
 
-/** A report with this status; undefined: there is nothing to report. */
-export function madeReport(report: CareReport, ...[status, kind]: Parameters<Put>): Made {
-  return {
-    ...(status === undefined ? {} : { object: careReportObject(report, status) }),
-    kind: { kind: careReportKind(report), scope: 'Cluster', state: 'complete', message: '', ...kind },
-  };
-}
-
-/** All reports that were made. */
-export function reportsOf(made: Iterable<Made>): CareReports {
-  const all = [...made];
-  return { objects: all.flatMap(({ object }) => object ?? []), kinds: all.map(({ kind }) => kind) };
-}
-
 /** Whether the last probe found nothing: only then does a hint say something new. */
-function isGood(probe: Made | undefined): boolean {
+function isGood(probe: MadeReport | undefined): boolean {
   return probe?.object !== undefined && Object.keys(objectOf(probe.object.value.status)).join() === 'code';
 }
 
@@ -170,7 +150,7 @@ function tasksOf({ care: tasks, discovery }: AgentSettings, care: CareApi | unde
 
 function probeTask(ask: NonNullable<CareApi['askHealth']>, periodMs: number, readyz: boolean): Task {
   return {
-    report: 'ApiServerProbe',
+    report: API_SERVER_PROBE,
     settings: { periodMs, readyz },
     periodMs,
     run: async ({ clock }, put, before) => {
@@ -187,7 +167,7 @@ function probeTask(ask: NonNullable<CareApi['askHealth']>, periodMs: number, rea
 function leaseTask(care: CareApi, work: LeaseWork): Task {
   let unansweredSince: number | undefined;
   return {
-    report: 'LeaseReport',
+    report: LEASE_REPORT,
     settings: work as unknown as JsonValue,
     periodMs: LEASES_MS,
     run: async ({ clock }, put, before) => {
@@ -208,7 +188,7 @@ function leaseTask(care: CareApi, work: LeaseWork): Task {
 
 function certificateTask(care: CareApi): Task {
   return {
-    report: 'CertificateReport',
+    report: CERTIFICATE_REPORT,
     settings: true,
     periodMs: CERTIFICATES_MS,
     run: async (_deps, put) => {
@@ -221,7 +201,7 @@ function certificateTask(care: CareApi): Task {
 
 function tunnelTask(test: NonNullable<CareApi['tunnel']>, periodMs: number): Task {
   return {
-    report: 'TunnelProbe',
+    report: TUNNEL_PROBE,
     settings: { periodMs },
     periodMs,
     run: async (_deps, put) => {

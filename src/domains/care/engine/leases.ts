@@ -1,8 +1,9 @@
 import type { Derived, Graph, Reader } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
 import type { LiveObject } from '../../../model/agent.ts';
-import { careReportKey, careReportKind } from '../model/care-report.ts';
+import { agentReportKey, agentReportKind } from '../../../model/agent-report.ts';
 import { readLeaseReport } from '../model/lease-report.ts';
+import { LEASE_REPORT } from '../model/reports.ts';
 import type { Finding } from './thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked } from './visibility.ts';
 
@@ -46,7 +47,7 @@ export interface Leases {
 
 /** Derives the single Leases of the reports: one that expires costs those who read it. */
 export function deriveLeases(graph: Graph, { live }: Pick<EngineInputs, 'live'>): Leases {
-  const ofReports = { from: live, keys: (key: string) => key === careReportKey('LeaseReport') };
+  const ofReports = { from: live, keys: (key: string) => key === agentReportKey(LEASE_REPORT) };
   const leases = graph.derive<LiveObject, JudgedLease>({
     ...{ name: 'judgedLeases', ...ofReports },
     compute: ({ partition: cluster, value }, _read, emit) => {
@@ -122,7 +123,7 @@ export function leaseObstacle(
   cluster: string,
   namespace: string,
 ): Finding | undefined {
-  const unseen = kindObstacle(read, kinds, cluster, careReportKind('LeaseReport'), namespace);
+  const unseen = kindObstacle(read, kinds, cluster, agentReportKind(LEASE_REPORT), namespace);
   if (unseen !== undefined) return unseen;
   const numbers = read.get(leaseNumbers, '', cluster);
   if (numbers === undefined) {

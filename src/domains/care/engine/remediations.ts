@@ -1,12 +1,13 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
 import type { LiveObject } from '../../../model/agent.ts';
+import { agentReportKey } from '../../../model/agent-report.ts';
 import { compareText, type JsonObject, objectOf } from '../../../model/json.ts';
 import type { ViewFilter } from '../../../model/view-filter.ts';
-import { careReportKey } from '../model/care-report.ts';
 import { type RecordedRemediation, readRemediations } from '../model/remediations.ts';
+import { REMEDIATIONS } from '../model/reports.ts';
 
-const REMEDIATIONS_KEY = careReportKey('Remediations');
+const REMEDIATIONS_KEY = agentReportKey(REMEDIATIONS);
 
 /** Derives what agents report of remediated webhooks, the oldest first. Partition and key: the cluster. */
 export function deriveRemediations(

@@ -1,13 +1,14 @@
 import type { Reader } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
+import { agentReportKey, agentReportKind } from '../../../../model/agent-report.ts';
 import { type JsonObject, objectOf } from '../../../../model/json.ts';
-import { careReportKey, careReportKind } from '../../model/care-report.ts';
+import { API_SERVER_PROBE } from '../../model/reports.ts';
 import type { Finding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked } from '../visibility.ts';
 
 /** The kind of the object that an agent reports of its API server. */
-const PROBE_KIND = careReportKind('ApiServerProbe');
-const PROBE_KEY = careReportKey('ApiServerProbe');
+const PROBE_KIND = agentReportKind(API_SERVER_PROBE);
+const PROBE_KEY = agentReportKey(API_SERVER_PROBE);
 
 /** What {@link probeOf} reads. */
 export interface ProbeReads extends Pick<EngineInputs, 'live' | 'kinds'>, Pick<ClusterReads, 'agents'> {}

@@ -1,6 +1,7 @@
 import type { Derived, Graph, Reader } from '../../../../engine/collections/types.ts';
+import { agentReportKey, agentReportKind } from '../../../../model/agent-report.ts';
 import { objectOf, textOf } from '../../../../model/json.ts';
-import { careReportKey, careReportKind } from '../../model/care-report.ts';
+import { TUNNEL_PROBE } from '../../model/reports.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';
 import { POD_KIND, TUNNEL_NAMESPACE, type TunnelPods } from '../objects/tunnel-pods.ts';
@@ -12,8 +13,8 @@ import { excuseOfPreservedNodes, type PreservedReads } from './preserved-nodes.t
 
 const TYPE = 'SystemComponentsHealthy';
 /** What an agent reports that may test the tunnel. */
-const TUNNEL_KIND = careReportKind('TunnelProbe');
-const TUNNEL_KEY = careReportKey('TunnelProbe');
+const TUNNEL_KIND = agentReportKind(TUNNEL_PROBE);
+const TUNNEL_KEY = agentReportKey(TUNNEL_PROBE);
 
 interface Reads extends CheckReads, PartsReads, PreservedReads {
   readonly tunnelPods: TunnelPods;

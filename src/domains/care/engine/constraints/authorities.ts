@@ -2,12 +2,13 @@ import type { Collection, Derived, Entry, Graph, Index, Reader } from '../../../
 import { type Deadline, hasPassed } from '../../../../engine/deadlines.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
 import type { LiveObject } from '../../../../model/agent.ts';
+import { agentReportKey, agentReportKind } from '../../../../model/agent-report.ts';
 import { formatGoDuration } from '../../../../model/go-duration.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf, textsOf } from '../../../../model/json.ts';
 import { firstNames } from '../../../../model/messages.ts';
 import { labelsOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
 import { goTime, parseRfc3339 } from '../../../../model/time.ts';
-import { careReportKey, careReportKind } from '../../model/care-report.ts';
+import { CERTIFICATE_REPORT } from '../../model/reports.ts';
 import { CARE } from '../absences.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';
@@ -26,7 +27,7 @@ export const AUTHORITY_LABELS = {
 } as const;
 const VALID_UNTIL = 'valid-until-time';
 
-const REPORT_KEY = careReportKey('CertificateReport');
+const REPORT_KEY = agentReportKey(CERTIFICATE_REPORT);
 
 /** A certificate should be valid for at least a year. Source: Gardener's constraints. */
 const LEAST_VALIDITY_MS = 365 * 24 * 3_600_000;
@@ -223,7 +224,7 @@ function textOfExpiring({ value: { name, validUntil = 0 } }: Entry<Authority>): 
 
 /** Why the report of the agent is not here; undefined: it is, or there can be none. */
 function reportObstacle(read: Reader, cluster: string, { live, kinds, agents }: Reads): Finding | undefined {
-  const unseen = kindObstacle(read, kinds, cluster, careReportKind('CertificateReport'));
+  const unseen = kindObstacle(read, kinds, cluster, agentReportKind(CERTIFICATE_REPORT));
   if (unseen !== undefined) return unseen;
   // A directory has no authorities.
   const isHere = read.get(live, cluster, REPORT_KEY) !== undefined;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { type CareReports, createCare } from '../../../../../src/domains/care/agent/care.ts';
+import { createCare } from '../../../../../src/domains/care/agent/care.ts';
 import type { CareApi, FoundLeases, HealthAnswer, TunnelTest } from '../../../../../src/domains/care/ports/care-api.ts';
+import type { AgentReports } from '../../../../../src/model/agent-report.ts';
 import { type AgentSettings, type CareTasks, NO_SETTINGS } from '../../../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 import { createRecordingLog } from '../../../../support/agent-log.ts';
@@ -25,7 +26,7 @@ function lease(name: string, renewTime: string, namespace = 'kube-node-lease'): 
 function createWorld({ random = 0.5 }: { readonly random?: number } = {}) {
   const clock = createVirtualClock(Date.UTC(2026, 2, 2, 10));
   const asked: { readonly path: string; readonly at: number }[] = [];
-  const published: CareReports[] = [];
+  const published: AgentReports[] = [];
   const hints = new Set<(what: 'apiServer' | 'leases') => void>();
   const world = {
     clock,

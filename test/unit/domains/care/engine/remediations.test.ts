@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
-import { careReportKey } from '../../../../../src/domains/care/model/care-report.ts';
+import { REMEDIATIONS } from '../../../../../src/domains/care/model/reports.ts';
+import { agentReportKey } from '../../../../../src/model/agent-report.ts';
 import { objectDigest } from '../../../../../src/model/digest.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 
-const REMEDIATIONS_KEY = careReportKey('Remediations');
+const REMEDIATIONS_KEY = agentReportKey(REMEDIATIONS);
 
 it('the view of remediations has what all agents report, in the order of time', () => {
   const { engine } = createEngineWorld();

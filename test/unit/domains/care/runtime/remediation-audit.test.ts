@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../../../../src/adapters/stores/memory.ts';
-import { careReportKey } from '../../../../../src/domains/care/model/care-report.ts';
+import { REMEDIATIONS } from '../../../../../src/domains/care/model/reports.ts';
 import { createRemediationAudit } from '../../../../../src/domains/care/runtime/remediation-audit.ts';
+import { agentReportKey } from '../../../../../src/model/agent-report.ts';
 import { objectDigest } from '../../../../../src/model/digest.ts';
 import { type JsonObject, textOf } from '../../../../../src/model/json.ts';
 import type { AuditEntry } from '../../../../../src/ports/audit-log.ts';
@@ -9,7 +10,7 @@ import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { createKeptLog } from '../../../../support/git-quiet-log.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 
-const REMEDIATIONS_KEY = careReportKey('Remediations');
+const REMEDIATIONS_KEY = agentReportKey(REMEDIATIONS);
 
 const row = (id: string, values: JsonObject = {}): JsonObject => ({
   ...{ id, time: '2026-01-01T00:00:00Z', configuration: 'ValidatingWebhookConfiguration/policy' },
