@@ -44,14 +44,17 @@ function patternsOf(folder: string, { may, node }: Layer, above: readonly string
   ];
 }
 
+/** A domain has folders with the names of layers: the static test tells which of it the core may import. */
+const OF_DOMAINS: readonly string[] = ['!**/domains/**'];
+
 function overridesOf(name: string): readonly object[] {
   const layer = LAYERS[name] ?? { may: [] };
   const only = GENERATED_ONLY_IN[name] ?? [];
   const most = only.length === 0 ? layer.may : layer.may.filter((each) => each !== 'generated');
   const own = SELF_CONTAINED.filter((folder) => folder.startsWith(`${name}/`));
   return [
-    override(name, patternsOf(name, { ...layer, may: most })),
-    ...only.map((folder) => override(folder, patternsOf(name, layer))),
+    override(name, patternsOf(name, { ...layer, may: most }, OF_DOMAINS)),
+    ...only.map((folder) => override(folder, patternsOf(name, layer, OF_DOMAINS))),
     ...own.map((folder) =>
       override(folder, [{ group: ['**', '!./**'], message: `${folder} imports nothing outside itself.` }]),
     ),
