@@ -24,7 +24,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   runtime: { may: ['model', 'ports', 'api', 'engine', 'manifest', 'relay', 'election'] },
   sources: { may: ['model', 'ports', 'manifest', 'relay', 'runtime'] },
   sinks: { may: ['model', 'ports', 'engine', 'relay', 'runtime'] },
-  xds: { may: ['model', 'ports', 'http', 'generated'] },
+  xds: { may: ['model', 'ports', 'generated'] },
   agent: { may: ['model', 'ports', 'relay', 'election'] },
   server: { may: ['model', 'ports', 'api', 'http', 'relay'] },
   compose: {
@@ -46,7 +46,7 @@ export const DOMAINS: readonly string[] = ['health', 'services', 'care'];
 export const DOMAIN_FOLDERS: Readonly<Record<string, Layer>> = {
   probes: { may: ['model'], node: [] },
   adapters: { may: [...may('adapters'), 'probes'] },
-  xds: { may: [...may('xds'), 'engine', 'relay', 'runtime'] },
+  xds: { may: [...may('xds'), 'http', 'engine', 'relay', 'runtime'] },
   compose: { may: [...may('compose'), 'probes', 'xds'] },
   cli: { may: [...may('cli'), 'probes'] },
 };

@@ -8,7 +8,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { dataplaneSubject } from '../../src/domains/health/model/dataplane.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { apiFetch } from '../../test/support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../../test/support/fleet-processes.ts';
 import { freePort } from '../../test/support/free-port.ts';
@@ -134,7 +134,7 @@ async function envoysOf(fleet: Fleet, server: string): Promise<ManyEnvoysRequest
   const secret = await readRelaySecret(join(fleet.dataDir, 'trust/relay-secret'));
   const envoy = (index: number) => ({
     node: `default.d${index}`,
-    token: clusterToken(secret, dataplaneSubject(`default/d${index}`)),
+    token: connectionToken(secret, dataplaneSubject(`default/d${index}`)),
     reports: index === 0,
     ...(index === 0 ? {} : { service: 'shop' }),
   });

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { dataplaneSubject } from '../../src/domains/health/model/dataplane.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { apiFetch } from '../../test/support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../../test/support/fleet-processes.ts';
 import { freePort } from '../../test/support/free-port.ts';
@@ -94,7 +94,7 @@ async function envoysOf(fleet: Fleet, server: string, names: readonly string[]):
     ...{ server, caFile: join(fleet.dataDir, 'trust/ca.crt'), reportMs: REPORT_MS },
     envoys: names.map((name, index) => ({
       node: `default.${name}`,
-      token: clusterToken(secret, dataplaneSubject(`default/${name}`)),
+      token: connectionToken(secret, dataplaneSubject(`default/${name}`)),
       service: serviceOf(index),
       reports: true,
     })),

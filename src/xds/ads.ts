@@ -4,34 +4,57 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from '../../generated/envoy/service/discovery/v3/discovery_pb.ts';
-import { type Assignment, ENDPOINT_TYPE } from '../domains/health/xds/assignment.ts';
 import { sha256 } from '../model/digest.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
 import { createSlices, type Slices } from './slices.ts';
 import type { Protocol, Session, StreamDeps } from './stream.ts';
 
-/** The endpoints of services. */
-export interface Assignments {
-  /** Of a service in a mesh, which need not exist. */
-  get(mesh: string, service: string): Assignment;
-  /** Health of its inbounds is not known since a restart: an Envoy that has endpoints keeps them. */
-  isAwaited(mesh: string, service: string): boolean;
-  /** No stream asks for the service any more. */
-  forget(mesh: string, service: string): void;
+/** A resource as it is sent. */
+export interface Resource {
+  /** Its wire form as a resource of a DiscoveryResponse, to which it is appended. */
+  readonly resource: Uint8Array;
+  /** Equal resources have equal versions, at every server. */
+  readonly version: string;
+  /** The DiscoveryResponse that has this resource alone; version and nonce are those of the resource. All streams share it. */
+  readonly response: Uint8Array;
+}
+
+/** The resources of one type. Nodes of one scope are sent the same resources. */
+export interface Resources {
+  /** The type as requests state it: `type.googleapis.com/...`. */
+  readonly type: string;
+  /** The resource of this name in a scope, which need not exist. */
+  get(scope: string, name: string): Resource;
+  /** Not all that the resource is made of is known since a restart: an Envoy that has one keeps it. */
+  isAwaited(scope: string, name: string): boolean;
+  /** No stream asks for the resource any more. */
+  forget(scope: string, name: string): void;
+  /** An Envoy has refused resources, and keeps those that it has; undefined: it has accepted the next ones. */
+  rejected(node: string, message: string | undefined): void;
+}
+
+/** A resource of a type, by its scope and name. */
+export interface ResourceRef {
+  readonly scope: string;
+  readonly name: string;
 }
 
 /** What the streams of ADS need. */
-interface AdsDeps extends Pick<StreamDeps, 'counts' | 'limits' | 'log' | 'clock'> {
-  readonly assignments: Assignments;
+interface AdsDeps extends Pick<StreamDeps, 'counts' | 'limits' | 'clock'> {
+  /** The types that are served: there is no resource of any other one. */
+  readonly types: readonly Resources[];
+  readonly scopeOf: (node: string) => string;
   /** A stream is open. Returns the function that says that it has ended, and why. */
-  readonly opened: (dataplane: string) => (why: string) => void;
-  /** An Envoy has refused endpoints; undefined: it has accepted the next ones. */
-  readonly rejected: (dataplane: string, message: string | undefined) => void;
+  readonly opened: (node: string) => (why: string) => void;
 }
 
 /** The subscription of a stream to resources of one type. */
 interface Subscription {
   readonly type: string;
+  /** Undefined: the type is not served. */
+  readonly served: Served | undefined;
+  /** There may be something to send. */
+  readonly wake: () => void;
   readonly names: Set<string>;
   /** Names whose resource may be another one than was sent. */
   readonly due: Set<string>;
@@ -46,10 +69,10 @@ interface Subscription {
   isEmptyDue: boolean;
 }
 
-/** A stream that asks for endpoints. */
-interface Subscriber {
-  /** The endpoints of a service that it asks for may have changed. */
-  changed(service: string): void;
+/** A type that is served, and the subscriptions to its resources. */
+interface Served {
+  readonly resources: Resources;
+  readonly subscribers: Subscribers;
 }
 
 const TOO_MANY: StreamEnd = {
@@ -64,24 +87,31 @@ const RESPONSE_BYTES = 1 << 20;
 /** Time in which responses are made before the event loop runs again. */
 const SLICE_MS = 5;
 
-/** Envoys receive the endpoints of the services that they ask for (state of the world); all other resources are empty. */
+/** Envoys receive the resources that they ask for by name (state of the world). */
 export function createAds(deps: AdsDeps) {
-  /** The streams by the services that they ask for: `MESH`, then the name. */
-  const subscribers = createSubscribers(deps.assignments.forget);
+  const served: ReadonlyMap<string, Served> = new Map(
+    deps.types.map((resources) => [resources.type, { resources, subscribers: createSubscribers(resources.forget) }]),
+  );
   const slices = createSlices(deps.clock, SLICE_MS);
   const protocol: Protocol<typeof DiscoveryRequestSchema> = {
     schema: DiscoveryRequestSchema,
     nodeOf: ({ node }) => (node === undefined || node.id === '' ? undefined : node.id),
-    open: (dataplane, call) => openSession(deps, { subscribers, slices }, dataplane, call),
+    open: (node, call) => openSession(deps, { served, slices }, node, call),
   };
   return {
     protocol,
-    isWanted: subscribers.has,
-    /** The endpoints of these services have changed. */
-    changed: (services: Iterable<{ readonly mesh: string; readonly service: string }>): void => {
-      for (const { mesh, service } of services) {
+    /** Whether a stream asks for the resource. */
+    isWanted: (type: string, { scope, name }: ResourceRef): boolean =>
+      served.get(type)?.subscribers.has(scope, name) ?? false,
+    /** These resources may have changed. */
+    changed: (type: string, resources: Iterable<ResourceRef>): void => {
+      const subscribers = served.get(type)?.subscribers;
+      for (const { scope, name } of resources) {
         slices.add(() => {
-          for (const subscriber of subscribers.of(mesh, service)) subscriber.changed(service);
+          for (const { due, wake } of subscribers?.of(scope, name) ?? []) {
+            due.add(name);
+            wake();
+          }
         });
       }
     },
@@ -91,52 +121,47 @@ export function createAds(deps: AdsDeps) {
 
 /** What the streams share. */
 interface Shared {
-  readonly subscribers: Subscribers;
+  readonly served: ReadonlyMap<string, Served>;
   readonly slices: Slices;
 }
 
 function openSession(
   deps: AdsDeps,
-  { subscribers, slices }: Shared,
-  dataplane: string,
+  { served, slices }: Shared,
+  node: string,
   call: IncomingCall,
 ): Session<DiscoveryRequest> {
-  const mesh = dataplane.slice(0, dataplane.indexOf('/'));
+  const scope = deps.scopeOf(node);
   const types = new Map<string, Subscription>();
-  const closed = deps.opened(dataplane);
-  const wake = createWriter(call, slices, responsesOf(deps, mesh, types));
-  const subscriber: Subscriber = {
-    changed: (service) => {
-      types.get(ENDPOINT_TYPE)?.due.add(service);
-      wake();
-    },
-  };
+  const closed = deps.opened(node);
+  const wake = createWriter(call, slices, responsesOf(deps, scope, types));
   return {
     received: (request) => {
       if (request.resourceNames.length > deps.limits.resources) return TOO_MANY;
       const known = types.get(request.typeUrl);
       if (known === undefined && types.size >= MOST_TYPES) return TOO_MANY;
-      const to = known ?? newSubscription(request.typeUrl);
+      const to = known ?? newSubscription(request.typeUrl, served.get(request.typeUrl), wake);
       types.set(request.typeUrl, to);
       // An answer to an earlier response; the one to the last response follows.
       if (request.responseNonce !== '' && to.nonce !== '' && request.responseNonce !== to.nonce) return undefined;
-      noteAnswer(deps, to, dataplane, request);
+      noteAnswer(deps, to, node, request);
       to.isAnswered = true;
       const { gone, come } = replaceNames(to, request.resourceNames);
-      if (to.type === ENDPOINT_TYPE) {
-        for (const name of gone) subscribers.remove(mesh, name, subscriber);
-        for (const name of come) subscribers.add(mesh, name, subscriber);
-        if (known === undefined && request.versionInfo !== '') {
-          for (const name of to.names) if (deps.assignments.isAwaited(mesh, name)) to.held.add(name);
-        }
-      } else {
+      if (to.served === undefined) {
         to.isEmptyDue ||= known === undefined || gone.size + come.size > 0;
+      } else {
+        const { resources, subscribers } = to.served;
+        for (const name of gone) subscribers.remove(scope, name, to);
+        for (const name of come) subscribers.add(scope, name, to);
+        if (known === undefined && request.versionInfo !== '') {
+          for (const name of to.names) if (resources.isAwaited(scope, name)) to.held.add(name);
+        }
       }
       wake();
       return undefined;
     },
     ended: (why) => {
-      for (const name of types.get(ENDPOINT_TYPE)?.names ?? []) subscribers.remove(mesh, name, subscriber);
+      for (const to of types.values()) for (const name of to.names) to.served?.subscribers.remove(scope, name, to);
       types.clear();
       closed(why);
     },
@@ -166,8 +191,8 @@ function createWriter(call: IncomingCall, slices: Slices, next: () => Uint8Array
 
 /** Returns a function that makes the next response of a stream; undefined: nothing is due. */
 function responsesOf(
-  { assignments, counts }: AdsDeps,
-  mesh: string,
+  { counts }: AdsDeps,
+  scope: string,
   types: ReadonlyMap<string, Subscription>,
 ): () => Uint8Array | undefined {
   let nonces = 0;
@@ -184,8 +209,8 @@ function responsesOf(
     return Buffer.concat([toBinary(DiscoveryResponseSchema, about), ...resources]);
   };
   /** What has changed, once the last response is answered. */
-  const endpoints = (to: Subscription): Uint8Array | undefined => {
-    const changed = takeChanged(to, assignments, mesh);
+  const changes = (to: Subscription, resources: Resources): Uint8Array | undefined => {
+    const changed = takeChanged(to, resources, scope);
     const [first] = changed;
     if (first === undefined) return undefined;
     counts.push('sent');
@@ -202,36 +227,39 @@ function responsesOf(
   };
   return () => {
     for (const to of types.values()) if (to.isEmptyDue) return respond(to, sha256('').slice(0, 16), []);
-    const to = types.get(ENDPOINT_TYPE);
-    return to?.isAnswered === true ? endpoints(to) : undefined;
+    for (const to of types.values()) {
+      const response = to.served && to.isAnswered ? changes(to, to.served.resources) : undefined;
+      if (response !== undefined) return response;
+    }
+    return undefined;
   };
 }
 
 /** Takes what is due and has changed, as much as a response has. */
 function takeChanged(
   { due, held, sent }: Subscription,
-  assignments: Assignments,
-  mesh: string,
-): readonly (Assignment & { readonly name: string })[] {
-  const changed: (Assignment & { readonly name: string })[] = [];
+  resources: Resources,
+  scope: string,
+): readonly (Resource & { readonly name: string })[] {
+  const changed: (Resource & { readonly name: string })[] = [];
   let size = 0;
   for (const name of due) {
     if (size >= RESPONSE_BYTES) break;
-    if (held.has(name) && assignments.isAwaited(mesh, name)) continue;
+    if (held.has(name) && resources.isAwaited(scope, name)) continue;
     held.delete(name);
     due.delete(name);
-    const assignment = assignments.get(mesh, name);
-    if (assignment.version === sent.get(name)) continue;
-    sent.set(name, assignment.version);
-    changed.push({ name, ...assignment });
-    size += assignment.resource.length;
+    const found = resources.get(scope, name);
+    if (found.version === sent.get(name)) continue;
+    sent.set(name, found.version);
+    changed.push({ name, ...found });
+    size += found.resource.length;
   }
   return changed;
 }
 
-function newSubscription(type: string): Subscription {
+function newSubscription(type: string, served: Served | undefined, wake: () => void): Subscription {
   return {
-    ...{ type, names: new Set(), due: new Set(), sent: new Map(), held: new Set() },
+    ...{ type, served, wake, names: new Set(), due: new Set(), sent: new Map(), held: new Set() },
     ...{ nonce: '', isAnswered: true, isEmptyDue: false },
   };
 }
@@ -249,44 +277,38 @@ function replaceNames({ names, due, sent, held }: Subscription, asked: readonly 
   return { gone, come };
 }
 
-/** Counts the answer to a response. An Envoy that refuses endpoints keeps those that it has. */
+/** Counts the answer to a response. */
 function noteAnswer(
-  { counts, log, rejected }: AdsDeps,
-  { nonce, isAnswered, type }: Subscription,
-  dataplane: string,
+  { counts }: AdsDeps,
+  { nonce, isAnswered, served }: Subscription,
+  node: string,
   { responseNonce, errorDetail }: DiscoveryRequest,
 ): void {
-  if (isAnswered || responseNonce !== nonce || type !== ENDPOINT_TYPE) return;
-  if (errorDetail === undefined) {
-    counts.push('accepted');
-    rejected(dataplane, undefined);
-    return;
-  }
-  counts.push('rejected');
-  const message = errorDetail.message.slice(0, 1_000);
-  log.warn('an Envoy refuses endpoints', { dataplane, message });
-  rejected(dataplane, message);
+  if (isAnswered || responseNonce !== nonce || served === undefined) return;
+  counts.push(errorDetail === undefined ? 'accepted' : 'rejected');
+  served.resources.rejected(node, errorDetail?.message.slice(0, 1_000));
 }
 
 type Subscribers = ReturnType<typeof createSubscribers>;
 
-function createSubscribers(forget: Assignments['forget']) {
-  const streams = new Map<string, Set<Subscriber>>();
-  const keyOf = (mesh: string, service: string): string => `${mesh}/${service}`;
+/** The subscriptions to resources of one type, by scope and name. */
+function createSubscribers(forget: Resources['forget']) {
+  const streams = new Map<string, Set<Subscription>>();
+  const keyOf = (scope: string, name: string): string => `${scope}/${name}`;
   return {
-    add: (mesh: string, service: string, one: Subscriber): void => {
-      const key = keyOf(mesh, service);
+    add: (scope: string, name: string, one: Subscription): void => {
+      const key = keyOf(scope, name);
       streams.set(key, (streams.get(key) ?? new Set()).add(one));
     },
-    remove: (mesh: string, service: string, one: Subscriber): void => {
-      const key = keyOf(mesh, service);
+    remove: (scope: string, name: string, one: Subscription): void => {
+      const key = keyOf(scope, name);
       const those = streams.get(key);
       those?.delete(one);
       if (those?.size !== 0) return;
       streams.delete(key);
-      forget(mesh, service);
+      forget(scope, name);
     },
-    of: (mesh: string, service: string): Iterable<Subscriber> => streams.get(keyOf(mesh, service)) ?? [],
-    has: (mesh: string, service: string): boolean => streams.has(keyOf(mesh, service)),
+    of: (scope: string, name: string): Iterable<Subscription> => streams.get(keyOf(scope, name)) ?? [],
+    has: (scope: string, name: string): boolean => streams.has(keyOf(scope, name)),
   };
 }

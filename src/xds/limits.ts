@@ -4,11 +4,11 @@ import type { Rate } from '../model/rate-limit.ts';
 export interface XdsLimits {
   /** Open streams of all Envoys, also of those that are not authenticated yet. */
   readonly streams: number;
-  /** Open streams of one data plane and protocol. An Envoy that reconnects may have an old one that is not closed yet. */
-  readonly streamsPerDataplane: number;
+  /** Open streams of one node and protocol. An Envoy that reconnects may have an old one that is not closed yet. */
+  readonly streamsPerNode: number;
   /** Time for the first message. */
   readonly firstMessageMs: number;
-  /** Messages of one data plane in one protocol; more of them slow it down. */
+  /** Messages of one node in one protocol; more of them slow it down. */
   readonly messages: Rate;
   /** Resources that one stream may ask for. */
   readonly resources: number;
@@ -18,14 +18,14 @@ export interface XdsLimits {
   readonly refusalsWaiting: number;
   /** Of these, of one address. */
   readonly refusalsPerAddress: number;
-  /** Changes of endpoints are gathered for this time. */
+  /** Changes of resources are gathered for this time. */
   readonly gatherMs: number;
 }
 
 /** Suits thousands of Envoys at one server. */
 export const XDS_LIMITS: XdsLimits = {
   streams: 20_000,
-  streamsPerDataplane: 4,
+  streamsPerNode: 4,
   firstMessageMs: 10_000,
   // An Envoy reports every few seconds, and answers each response once.
   messages: { burst: 50, perSecond: 20 },

@@ -1,11 +1,10 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
-import { type Access, NODE_CHANGED } from '../domains/health/xds/access.ts';
-import { createLimitedLog } from '../http/limited-log.ts';
 import { createKeyedCount, createKeyedLimit } from '../model/keyed-limit.ts';
 import { createRateLimit } from '../model/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
+import type { Access } from './access.ts';
 import type { XdsCounts } from './figures.ts';
 import type { XdsLimits } from './limits.ts';
 
@@ -15,10 +14,11 @@ export interface StreamDeps {
   readonly counts: XdsCounts;
   readonly limits: XdsLimits;
   readonly clock: Clock;
-  readonly log: Log;
+  /** Writes lines that callers cause before they are known, and so limits their rate. */
+  readonly strangers: Log;
 }
 
-/** A stream of one protocol, after its data plane was let in. */
+/** A stream of one protocol, after its node was let in. */
 export interface Session<Message> {
   /** Handles a message; the first one is that of the admission. */
   readonly received: (message: Message) => StreamEnd | undefined;
@@ -31,8 +31,8 @@ export interface Protocol<Schema extends DescMessage> {
   readonly schema: Schema;
   /** The node id that a message states; undefined: it states none. */
   readonly nodeOf: (message: MessageShape<Schema>) => string | undefined;
-  /** A data plane (`MESH/NAME`) is let in. */
-  readonly open: (dataplane: string, call: IncomingCall) => Session<MessageShape<Schema>>;
+  /** A node is let in. */
+  readonly open: (node: string, call: IncomingCall) => Session<MessageShape<Schema>>;
 }
 
 const CLOSED: StreamEnd = { code: 'done', reason: 'Closed', message: '' };
@@ -43,6 +43,12 @@ const NO_NODE: StreamEnd = {
   message: 'the first message of a stream must name its node',
 };
 const MALFORMED: StreamEnd = { code: 'invalid', reason: 'Malformed', message: 'a message cannot be decoded' };
+/** The id of the node has changed on a stream. */
+const NODE_CHANGED: StreamEnd = {
+  code: 'invalid',
+  reason: 'NodeChanged',
+  message: 'the node id of a stream cannot change',
+};
 const TOO_MANY: StreamEnd = { code: 'exhausted', reason: 'TooManyStreams', message: 'too many streams are open' };
 
 /** Returns what serves the streams of a protocol. */
@@ -51,8 +57,7 @@ export function createStreams<Schema extends DescMessage>(
   protocol: Protocol<Schema>,
   all: OpenStreams,
 ) {
-  const { access, counts, limits, clock, log } = deps;
-  const strangers = createLimitedLog(log, clock);
+  const { access, counts, limits, clock, strangers } = deps;
   const enter = createEntrance(deps, all);
   const limit = createRateLimit(clock.monotonic, limits.messages);
 
@@ -82,7 +87,7 @@ export function createStreams<Schema extends DescMessage>(
     // Nothing is read before the metadata are judged: what a stranger sends stays in the window of its stream.
     const judged = access.judge(call);
     if (judged !== undefined && 'refused' in judged) return refuse(call, judged.refused);
-    const proven = judged?.dataplane;
+    const proven = judged?.node;
     if (proven !== undefined && !enter(proven, call)) return refuse(call, TOO_MANY);
     const hello = await first(call, proven !== undefined);
     if (hello === undefined) return call.end(CLOSED);
@@ -91,14 +96,14 @@ export function createStreams<Schema extends DescMessage>(
     if (id === '') return refuse(call, NO_NODE);
     const admitted = access.admit(id, proven);
     if ('refused' in admitted) return refuse(call, admitted.refused, id);
-    const { dataplane } = admitted;
-    if (proven === undefined && !enter(dataplane, call)) return refuse(call, TOO_MANY, id);
-    const session = protocol.open(dataplane, call);
+    const { node } = admitted;
+    if (proven === undefined && !enter(node, call)) return refuse(call, TOO_MANY, id);
+    const session = protocol.open(node, call);
     // Written messages wait for the peer: the end must not wait for a message that it does not send.
     void call.ended.then(({ message }) => session.ended(message === '' ? 'its Envoy has ended the stream' : message));
     let end = session.received(hello);
     while (end === undefined) {
-      for (let wait = limit(dataplane); wait > 0; wait = limit(dataplane)) await clock.sleep(wait);
+      for (let wait = limit(node); wait > 0; wait = limit(node)) await clock.sleep(wait);
       const message = await nextOf(protocol.schema, call);
       if (message === undefined) return call.end(CLOSED);
       const stated = message === 'malformed' ? undefined : protocol.nodeOf(message);
@@ -119,14 +124,14 @@ export function createStreams<Schema extends DescMessage>(
   };
 }
 
-/** Returns what counts a stream to its data plane, and ends it with the token; false: the data plane has too many streams. */
+/** Returns what counts a stream to its node, and ends it when the access ends; false: the node has too many streams. */
 function createEntrance({ access, limits }: StreamDeps, all: OpenStreams) {
-  const open = createKeyedLimit(limits.streamsPerDataplane);
-  return (dataplane: string, call: IncomingCall): boolean => {
-    const close = open(dataplane);
+  const open = createKeyedLimit(limits.streamsPerNode);
+  return (node: string, call: IncomingCall): boolean => {
+    const close = open(node);
     if (close === undefined) return false;
-    const unwatch = access.watch(dataplane, call.end);
-    const removed = all.add(dataplane, call);
+    const unwatch = access.watch(node, call.end);
+    const removed = all.add(node, call);
     void call.ended.then(() => {
       removed();
       unwatch();
@@ -168,22 +173,22 @@ export function createOpenStreams() {
     leave: (): void => {
       count -= 1;
     },
-    /** A stream of a data plane. Returns the function to call when it is over. */
-    add: (dataplane: string, call: IncomingCall): (() => void) => {
-      const those = calls.get(dataplane) ?? new Set();
-      calls.set(dataplane, those.add(call));
+    /** A stream of a node. Returns the function to call when it is over. */
+    add: (node: string, call: IncomingCall): (() => void) => {
+      const those = calls.get(node) ?? new Set();
+      calls.set(node, those.add(call));
       const close = peers.open(call.peer);
       return () => {
         those.delete(call);
-        if (those.size === 0 && calls.get(dataplane) === those) calls.delete(dataplane);
+        if (those.size === 0 && calls.get(node) === those) calls.delete(node);
         close();
       };
     },
-    /** A data plane was let in on another stream of this connection. */
+    /** A node was let in on another stream of this connection. */
     isKnown: (peer: string): boolean => peers.of(peer) > 0,
-    /** Ends all streams of a data plane. */
-    end: (dataplane: string, reason: StreamEnd): void => {
-      for (const call of calls.get(dataplane) ?? []) call.end(reason);
+    /** Ends all streams of a node. */
+    end: (node: string, reason: StreamEnd): void => {
+      for (const call of calls.get(node) ?? []) call.end(reason);
     },
   };
 }

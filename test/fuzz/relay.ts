@@ -9,7 +9,7 @@ import type { Log } from '../../src/ports/log.ts';
 import type { IncomingStream, MessageStream } from '../../src/ports/transport.ts';
 import { createRelayClient } from '../../src/relay/client.ts';
 import { DEFAULT_LIMITS } from '../../src/relay/limits.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { decodeFrame, encodeFrame, type FrameInit, helloFrame, limitsInit } from '../../src/relay/wire/frames.ts';
 import { inputHead, inputRecords, resultRecords } from '../../src/relay/wire/input.ts';
 import { outputHead, outputRecords } from '../../src/relay/wire/output.ts';
@@ -302,7 +302,7 @@ async function attackAgent(messages: Conversation['messages']): Promise<void> {
       cluster: EAST,
       clusterId: clusterId('east-id'),
       instance: 'instance-1',
-      token: () => clusterToken(SECRET, EAST),
+      token: () => connectionToken(SECRET, EAST),
       version: '1.0.0',
       capabilities: [TAKES_SETTINGS],
     },

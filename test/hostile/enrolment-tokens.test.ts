@@ -4,7 +4,7 @@ import { type OpenedAcceptances, openAcceptances } from '../../src/relay/trust/a
 import { enrolmentToken } from '../../src/relay/trust/enrolment-tokens.ts';
 import type { PrivateFile } from '../../src/relay/trust/joined-record.ts';
 import { type OpenedRevokedCertificates, openRevokedCertificates } from '../../src/relay/trust/revoked-certificates.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { type OpenedUsedTokens, openUsedTokens } from '../../src/relay/trust/used-tokens.ts';
 import { registerRequestBytes } from '../../src/relay/wire/frames.ts';
 import { createRelayHarness, EAST, type RelayHarness, SECRET } from '../support/relay-harness.ts';
@@ -115,7 +115,7 @@ describe('an enrolment token', () => {
   });
 
   test('is needed where certificates open streams: a connection token, which never expires, enrols no agent', async () => {
-    expect(await outcome(clusterToken(SECRET, EAST))).toBe('ConnectionToken');
+    expect(await outcome(connectionToken(SECRET, EAST))).toBe('ConnectionToken');
   });
 });
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createXdsTransport } from '../../src/adapters/grpc/xds-server.ts';
 import { dataplaneSubject } from '../../src/domains/health/model/dataplane.ts';
 import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { XDS_LIMITS } from '../../src/xds/limits.ts';
 import { createFakeEnvoys, type FakeEnvoys, healthRequest } from '../support/fake-envoys.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
@@ -23,7 +23,7 @@ const trust: XdsSetup['trust'] = {
   secrets: [SECRET],
   generations: { current: () => 0, shown: () => undefined, watch: () => () => undefined },
 };
-const tokenOf = (dataplane: string): string => clusterToken(SECRET, dataplaneSubject(dataplane));
+const tokenOf = (dataplane: string): string => connectionToken(SECRET, dataplaneSubject(dataplane));
 
 describe('streams of callers without a right token', () => {
   let world: FleetWorld;
@@ -96,8 +96,8 @@ describe('streams of callers without a right token', () => {
 
   test.each([
     ['none', undefined],
-    ['one of another secret', clusterToken(new Uint8Array(32).fill(8), dataplaneSubject('default/db'))],
-    ['one of a cluster', clusterToken(SECRET, 'db')],
+    ['one of another secret', connectionToken(new Uint8Array(32).fill(8), dataplaneSubject('default/db'))],
+    ['one of a cluster', connectionToken(SECRET, 'db')],
     ['one of a data plane that is not declared', tokenOf('default/gone')],
   ])('are judged before anything of them is read: %s', async (_, token) => {
     const session = dial();

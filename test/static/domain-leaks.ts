@@ -30,13 +30,10 @@ export const LEAKS: readonly string[] = [
   'src/model/fleet-policy.ts',
   'src/model/source-rights.ts',
   'src/ports/cluster-api.ts',
-  'src/relay/trust/tokens.ts',
   'src/runtime/api/acts.ts',
   'src/runtime/api/server-api.ts',
   'src/runtime/status/observed-statuses.ts',
   'src/runtime/status/resource-status.ts',
   'src/server/metrics.ts',
   'src/sinks/kubernetes/status-events.ts',
-  'src/xds/ads.ts',
-  'src/xds/stream.ts',
 ];

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { readRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { dataplaneSubject } from '../../src/domains/health/model/dataplane.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { apiFetch } from './api-fetch.ts';
 import { type Fleet, startFleet, until } from './fleet-processes.ts';
 
@@ -55,7 +55,10 @@ networking:
 
 /** The token of a data plane of the mesh `default`. */
 export async function dataplaneToken({ dataDir }: Fleet, name: string): Promise<string> {
-  return clusterToken(await readRelaySecret(join(dataDir, 'trust/relay-secret')), dataplaneSubject(`default/${name}`));
+  return connectionToken(
+    await readRelaySecret(join(dataDir, 'trust/relay-secret')),
+    dataplaneSubject(`default/${name}`),
+  );
 }
 
 /** The rows of a view of the server. */

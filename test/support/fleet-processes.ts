@@ -10,7 +10,7 @@ import type { FleetView, OutputView } from '../../src/api/server-api.ts';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import type { SourceAllow } from '../../src/model/source-rights.ts';
-import { clusterToken, type TokenUse } from '../../src/relay/trust/tokens.ts';
+import { connectionToken, type TokenUse } from '../../src/relay/trust/tokens.ts';
 import { apiFetch } from './api-fetch.ts';
 import { freePort } from './free-port.ts';
 import { createGitSandbox, type GitSandbox, type PushOptions } from './git-sandbox.ts';
@@ -403,7 +403,7 @@ export function tokenFor(cluster: string, dataDir: string, use: TokenUse = 'enro
   if (known !== undefined) return known;
   const secret = Buffer.from(readFileSync(join(dataDir, 'trust', 'relay-secret'), 'utf8').trim(), 'hex');
   const name = must(parseClusterName(cluster));
-  const token = use === 'connection' ? clusterToken(secret, name) : lastingToken(secret, name);
+  const token = use === 'connection' ? connectionToken(secret, name) : lastingToken(secret, name);
   tokens.set(key, token);
   return token;
 }

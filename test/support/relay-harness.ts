@@ -6,7 +6,7 @@ import { createRelayServer, type ObservedRelayServer } from '../../src/relay/ser
 import type { RelayServerDeps, RelayServerOptions } from '../../src/relay/server-state.ts';
 import type { RelayClient } from '../../src/relay/session.ts';
 import { createStepTags } from '../../src/relay/trust/step-tags.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { decodeFrame, encodeFrame, type Frame, type FrameInit, helloFrame } from '../../src/relay/wire/frames.ts';
 import type { Identity } from './enrolled.ts';
 import { createMemoryNetwork, type MemoryNetwork } from './relay-transport.ts';
@@ -94,7 +94,7 @@ export async function createRelayHarness(
           cluster,
           clusterId: clusterId(`${cluster}-id`),
           instance: `instance-${instances}`,
-          token: () => clusterToken(SECRET, cluster),
+          token: () => connectionToken(SECRET, cluster),
           version: '1.0.0',
           capabilities: [],
           ...options,
@@ -109,7 +109,7 @@ export async function createRelayHarness(
 
 function createStranger(network: MemoryNetwork, method: StreamMethod, options: StrangerOptions): Stranger {
   const { cluster = 'east', identity } = options;
-  const usual = identity === undefined ? clusterToken(SECRET, cluster) : null;
+  const usual = identity === undefined ? connectionToken(SECRET, cluster) : null;
   const token = options.token === undefined ? usual : options.token;
   const connection = network.client.dial(identity === undefined ? undefined : { identity, roots: '' });
   const stream = connection.open(method, {

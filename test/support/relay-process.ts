@@ -12,7 +12,7 @@ import { ensureRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { createRelayClient } from '../../src/relay/client.ts';
 import { createRelayServer } from '../../src/relay/server.ts';
 import { createStepTags } from '../../src/relay/trust/step-tags.ts';
-import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { clusterId, clusterName, createFakeAgent, createFakeOwner, FLEET } from './relay-world.ts';
 import { ensureServerCertificate } from './server-certificate.ts';
 import { silentLog } from './silent-log.ts';
@@ -54,7 +54,7 @@ if (role === 'server') {
       cluster,
       clusterId: clusterId('east-id'),
       instance: random.id(),
-      token: () => clusterToken(secret, cluster),
+      token: () => connectionToken(secret, cluster),
       version: '1.0.0',
       capabilities: [],
       limits,

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret } from '../../adapters/tls/relay-secret.ts';
 import { enrolmentToken, readEnrolmentToken } from '../../relay/trust/enrolment-tokens.ts';
-import { clusterToken, GENERATIONS_FILE, readTokenGenerations } from '../../relay/trust/tokens.ts';
+import { connectionToken, GENERATIONS_FILE, readTokenGenerations } from '../../relay/trust/tokens.ts';
 import { trustFolder } from '../serve/relay.ts';
 
 /** The options of `fleetrelay cluster token` and `dataplane token`. At least one of `dataDir` and `relaySecretFile` is given. */
@@ -53,7 +53,7 @@ export async function printedToken(request: TokenRequest): Promise<string> {
 }
 
 function tokenOf(secret: Uint8Array, generation = 0, { subject, enrolment }: TokenRequest): string {
-  if (enrolment === undefined) return clusterToken(secret, subject, generation);
+  if (enrolment === undefined) return connectionToken(secret, subject, generation);
   const { validFor, singleUse, present = '' } = enrolment;
   const now = Math.floor(Date.now() / 1000);
   const found = readEnrolmentToken([secret], subject, present.trim());

@@ -1,5 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { dataplaneOfSubject } from '../../domains/health/model/dataplane.ts';
 import type { StreamMetadata } from '../../ports/transport.ts';
 import {
   openJoinedRecord,
@@ -14,42 +13,43 @@ import {
 const FIRST_PREFIX = 'frt1_';
 const RENEWED_PREFIX = 'frt2_';
 const RENEWED = /^frt2_([1-9]\d{0,14})_/;
-/** A token of a data plane states it before the MAC, so that it is judged before the Envoy has named its node. */
-const OF_DATAPLANE = /^frt(?:1|2_[1-9]\d{0,14})_([A-Za-z0-9_-]+)_[A-Za-z0-9_-]{43}$/;
+/** The part of a token that states its subject. */
+const STATED = /^frt(?:1|2_[1-9]\d{0,14})_([A-Za-z0-9_-]+)_[A-Za-z0-9_-]{43}$/;
 /** A shorter secret could be guessed. */
 export const MIN_SECRET_BYTES = 32;
 
 /**
- * The connection token of a cluster or data plane, derived from the relay secret: no secret is stored per cluster, and a token
- * reveals nothing about another one. It opens streams until it is renewed, and enrols no agent (`enrolment-tokens.ts`). Throws
- * if the secret is shorter than 32 bytes.
+ * The connection token of a subject, derived from the relay secret: no secret is stored per subject, and a token reveals nothing
+ * about another one. It opens streams until it is renewed, and enrols no agent (`enrolment-tokens.ts`). Throws if the secret is
+ * shorter than 32 bytes.
  *
+ * @param subject who shows the token: the name of a cluster, or a text with a slash, which no cluster has as its name. The token
+ * of such a subject states it, so that it is checked before the caller has said who it is.
  * @param generation 0: never renewed; see {@link TokenGenerations}
  */
-export function clusterToken(secret: Uint8Array, cluster: string, generation = 0): string {
+export function connectionToken(secret: Uint8Array, subject: string, generation = 0): string {
   if (secret.length < MIN_SECRET_BYTES) throw new Error(`a relay secret needs at least ${MIN_SECRET_BYTES} bytes`);
   const derive = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
-  const dataplane = dataplaneOfSubject(cluster);
-  const stated = dataplane === undefined ? '' : `${Buffer.from(dataplane).toString('base64url')}_`;
-  if (generation === 0) return `${FIRST_PREFIX}${stated}${derive(`token\u0000${cluster}`)}`;
-  return `${RENEWED_PREFIX}${generation}_${stated}${derive(`token\u0000${cluster}\u0000${generation}`)}`;
+  const stated = subject.includes('/') ? `${Buffer.from(subject).toString('base64url')}_` : '';
+  if (generation === 0) return `${FIRST_PREFIX}${stated}${derive(`token\u0000${subject}`)}`;
+  return `${RENEWED_PREFIX}${generation}_${stated}${derive(`token\u0000${subject}\u0000${generation}`)}`;
 }
 
-/** The data plane (`MESH/NAME`) that a token states, which proves nothing yet; undefined: it states none. */
-export function statedDataplane(token: string): string | undefined {
-  const stated = OF_DATAPLANE.exec(token)?.[1];
+/** The subject that a token states, which proves nothing yet; undefined: it states none, as that of a cluster. */
+export function statedSubject(token: string): string | undefined {
+  const stated = STATED.exec(token)?.[1];
   return stated === undefined ? undefined : Buffer.from(stated, 'base64url').toString();
 }
 
 /**
- * The generation that a token of this cluster states and proves, under any of the secrets; undefined: the token is wrong.
+ * The generation that a token of this subject states and proves, under any of the secrets; undefined: the token is wrong.
  * Takes the same time for every wrong token: it tries all secrets, and compares digests of equal length in constant time.
  */
-export function tokenGeneration(secrets: readonly Uint8Array[], cluster: string, token: string): number | undefined {
+export function tokenGeneration(secrets: readonly Uint8Array[], subject: string, token: string): number | undefined {
   const generation = Number(RENEWED.exec(token)?.[1] ?? 0);
   let right = false;
   for (const secret of secrets) {
-    const expected = hashed(secret, clusterToken(secret, cluster, generation));
+    const expected = hashed(secret, connectionToken(secret, subject, generation));
     right = timingSafeEqual(expected, hashed(secret, token)) || right;
   }
   return right ? generation : undefined;
@@ -87,21 +87,21 @@ export function tokenCommand(cluster: string, use: TokenUse, more = ''): string 
 }
 
 /**
- * The current generation of the tokens of each cluster: earlier tokens are refused. A generation is the second (since 1970)
+ * The current generation of the tokens of each subject: earlier tokens are refused. A generation is the second (since 1970)
  * of its renewal, or the previous generation plus one if that is later. So a renewal is later than all earlier ones, even
  * than those that were forgotten. 0: never renewed.
  */
 export interface TokenGenerations {
-  current(cluster: string): number;
+  current(subject: string): number;
   /**
-   * Begins a new generation, which makes all tokens of the cluster invalid. Resolves with it when it is durable and shared
+   * Begins a new generation, which makes all tokens of the subject invalid. Resolves with it when it is durable and shared
    * with the reachable replicas. Rejects with a text for people; then nothing has changed.
    */
-  renew(cluster: string): Promise<number>;
+  renew(subject: string): Promise<number>;
   /** Takes the generation of a valid token. A later generation than the known one was forgotten, and becomes the current one. */
-  shown(cluster: string, generation: number): void;
-  /** Calls `changed` with each cluster whose generation has changed, until the returned function is called. */
-  watch(changed: (cluster: string) => void): () => void;
+  shown(subject: string, generation: number): void;
+  /** Calls `changed` with each subject whose generation has changed, until the returned function is called. */
+  watch(changed: (subject: string) => void): () => void;
 }
 
 /** Name of the file with the generations in the trust folder of a server. */
@@ -128,22 +128,22 @@ export interface OpenedTokenGenerations extends TokenGenerations {
 export async function openTokenGenerations(deps: RecordDeps): Promise<OpenedTokenGenerations> {
   const { clock, log } = deps;
   const record = await openJoinedRecord(deps, generations);
-  const current = (cluster: string): number => record.get(cluster) ?? 0;
+  const current = (subject: string): number => record.get(subject) ?? 0;
   return {
     current,
-    renew: async (cluster) => {
+    renew: async (subject) => {
       let generation = 0;
       await record.add(() => {
-        generation = Math.max(current(cluster) + 1, Math.floor(clock.now() / 1000));
-        return new Map([[cluster, generation]]);
+        generation = Math.max(current(subject) + 1, Math.floor(clock.now() / 1000));
+        return new Map([[subject, generation]]);
       });
       return generation;
     },
-    shown(cluster, generation) {
-      if (generation <= current(cluster)) return;
-      const message = 'relay: a token of an unknown renewal was shown: earlier tokens of its cluster are refused now';
-      log.warn(message, { cluster, generation });
-      record.learn(new Map([[cluster, generation]]));
+    shown(subject, generation) {
+      if (generation <= current(subject)) return;
+      const message = 'relay: a token of an unknown renewal was shown: earlier tokens of its subject are refused now';
+      log.warn(message, { subject, generation });
+      record.learn(new Map([[subject, generation]]));
     },
     watch: record.watch,
     stop: record.stop,

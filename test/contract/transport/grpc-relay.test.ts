@@ -15,7 +15,7 @@ import { createRelayClient } from '../../../src/relay/client.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
 import type { RelayClient } from '../../../src/relay/session.ts';
 import { createStepTags } from '../../../src/relay/trust/step-tags.ts';
-import { clusterToken } from '../../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../../src/relay/trust/tokens.ts';
 import { createMemoryCredentials, type MemoryCredentials } from '../../support/memory-credentials.ts';
 import { eventually } from '../../support/relay-poll.ts';
 import {
@@ -90,7 +90,7 @@ describe.each(MODES)('the relay over gRPC with $mode', ({ mode, clients: issuing
         cluster: EAST,
         clusterId: clusterId('east-id'),
         instance: randomBytes(8).toString('hex'),
-        token: () => options.token ?? (mode === 'mtls' ? lastingToken(secret, EAST) : clusterToken(secret, EAST)),
+        token: () => options.token ?? (mode === 'mtls' ? lastingToken(secret, EAST) : connectionToken(secret, EAST)),
         certificates: { type: 'enrolled', store: memory.open(), requests: createCertificateRequests() },
         version: '1.0.0',
         capabilities: [TAKES_SETTINGS],
@@ -143,7 +143,7 @@ describe.each(MODES)('the relay over gRPC with $mode', ({ mode, clients: issuing
   test.each([
     ['a wrong token', 'frt1_wrong'],
     ['no token', ''],
-    ["another cluster's token", clusterToken(secret, 'west')],
+    ["another cluster's token", connectionToken(secret, 'west')],
   ])('%s is refused', async (_what, token) => {
     const { agent } = connect({ token });
     await eventually('refused', () => waitingReason(agent) !== undefined);

@@ -5,7 +5,7 @@ import { must } from '../../../src/model/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import type { RelayClient } from '../../../src/relay/session.ts';
-import { clusterToken } from '../../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../../src/relay/trust/tokens.ts';
 import type { Dice } from '../core/dice.ts';
 import { createSimLog, type LogLine } from '../core/log.ts';
 import { createProcess, type SimProcess } from '../core/process.ts';
@@ -90,7 +90,7 @@ async function run({ cluster, disk, weather }: SimAgent, life: AgentLife, parts:
       cluster: name,
       clusterId: await api.identity(),
       instance: random.id(),
-      token: () => clusterToken(parts.secret, name),
+      token: () => connectionToken(parts.secret, name),
       version: '0.0.0',
       capabilities: [TAKES_SETTINGS, KINDS_AS_WRITTEN],
     },

@@ -5,7 +5,7 @@ import { PartSchema } from '../../../generated/relay_pb.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
 import type { Digest } from '../../../src/model/ids.ts';
 import { packChunks } from '../../../src/relay/transfer.ts';
-import { clusterToken } from '../../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../../src/relay/trust/tokens.ts';
 import type { FrameInit } from '../../../src/relay/wire/frames.ts';
 import { PROTOCOL } from '../../../src/relay/wire/frames.ts';
 import type { RecordInit } from '../../../src/relay/wire/records.ts';
@@ -67,7 +67,7 @@ describe('at a door that demands no token', () => {
   test.each([
     ['a wrong one', { token: 'frt1_AAAA' }],
     ['an empty one', { token: '' }],
-    ["another cluster's", { cluster: 'west', token: clusterToken(new Uint8Array(32).fill(7), 'east') }],
+    ["another cluster's", { cluster: 'west', token: connectionToken(new Uint8Array(32).fill(7), 'east') }],
     ['none, and a cluster name that is none', { cluster: '../etc', token: null }],
   ])('who shows %s is refused', async (_what, options) => {
     const world = await open();

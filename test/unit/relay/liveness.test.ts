@@ -227,11 +227,11 @@ describe('coming back', () => {
     const right = world.stranger('Pull');
     right.stream.end({ code: 'done', reason: 'Closed', message: '' });
     let token = 'frt1_old';
-    const { clusterToken } = await import('../../../src/relay/trust/tokens.ts');
+    const { connectionToken } = await import('../../../src/relay/trust/tokens.ts');
     const { agent } = await world.connect({ token: () => token });
     await world.clock.advance(1_000);
     expect(reasons(agent)).toEqual(['WrongToken']);
-    token = `${clusterToken(new Uint8Array(32).fill(7), EAST)}\n`;
+    token = `${connectionToken(new Uint8Array(32).fill(7), EAST)}\n`;
     await world.clock.advance(5_000);
     expect(world.owner.sessions.has(EAST)).toBe(true);
   });

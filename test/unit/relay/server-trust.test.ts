@@ -6,7 +6,7 @@ import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
 import type { AgentCertificate } from '../../../src/relay/session.ts';
 import { createStepTags } from '../../../src/relay/trust/step-tags.ts';
 import type { TokenGenerations } from '../../../src/relay/trust/tokens.ts';
-import { clusterToken } from '../../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../../src/relay/trust/tokens.ts';
 import { registerRequestBytes } from '../../../src/relay/wire/frames.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import type { Identity } from '../../support/enrolled.ts';
@@ -73,7 +73,7 @@ describe('with mtls', () => {
   });
 
   test('a token opens none, also not the right one', async () => {
-    for (const token of [clusterToken(SECRET, 'east'), 'frt1_wrong', null]) {
+    for (const token of [connectionToken(SECRET, 'east'), 'frt1_wrong', null]) {
       const stranger = harness.stranger('Pull', { token });
       expect(await stranger.ended).toMatchObject({ code: 'unauthenticated', reason: 'CertificateNeeded' });
     }
@@ -144,7 +144,7 @@ describe('with tls', () => {
 
   test('a certificate that is shown has to be right although a token would do', async () => {
     const identity = await authority.certificate({ cluster: 'west' });
-    const stranger = harness.stranger('Pull', { identity, token: clusterToken(SECRET, 'east') });
+    const stranger = harness.stranger('Pull', { identity, token: connectionToken(SECRET, 'east') });
     expect(await endOf(stranger)).toBe('CertificateMismatch');
   });
 });
@@ -248,7 +248,7 @@ describe('roots', () => {
 });
 
 describe('a token that is renewed', () => {
-  const east = (generation?: number) => clusterToken(SECRET, 'east', generation);
+  const east = (generation?: number) => connectionToken(SECRET, 'east', generation);
 
   async function greetWith(token: string): Promise<Stranger> {
     const stranger = harness.stranger('Pull', { token });

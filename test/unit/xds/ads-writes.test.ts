@@ -12,7 +12,6 @@ import { createAds } from '../../../src/xds/ads.ts';
 import { createXdsCounts } from '../../../src/xds/figures.ts';
 import { XDS_LIMITS } from '../../../src/xds/limits.ts';
 import { createSlices } from '../../../src/xds/slices.ts';
-import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 const encode = createAssignmentEncoder();
@@ -27,14 +26,18 @@ beforeEach(() => {
   clock = createVirtualClock();
   sets = new Map();
   ads = createAds({
-    ...{ clock, counts: createXdsCounts(), limits: XDS_LIMITS, log: silentLog },
+    ...{ clock, counts: createXdsCounts(), limits: XDS_LIMITS },
+    scopeOf: (node) => node.slice(0, node.indexOf('/')),
     opened: () => () => undefined,
-    rejected: () => undefined,
-    assignments: {
-      get: (_, service) => encode(service, sets.get(service) ?? []),
-      isAwaited: () => false,
-      forget: () => undefined,
-    },
+    types: [
+      {
+        type: ENDPOINT_TYPE,
+        get: (_, service) => encode(service, sets.get(service) ?? []),
+        isAwaited: () => false,
+        forget: () => undefined,
+        rejected: () => undefined,
+      },
+    ],
   });
 });
 
@@ -77,7 +80,7 @@ const sizes = ({ resources }: DiscoveryResponse): Readonly<Record<string, number
   );
 const change = async (service: string, count: number): Promise<void> => {
   sets.set(service, members(count));
-  ads.changed([{ mesh: 'default', service }]);
+  ads.changed(ENDPOINT_TYPE, [{ scope: 'default', name: service }]);
   await clock.advance(10);
 };
 

@@ -4,7 +4,7 @@ import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
 import { dataplaneSubject } from '../../../src/domains/health/model/dataplane.ts';
 import { hdsSettings } from '../../../src/domains/health/xds/hds-settings.ts';
 import type { XdsSetup } from '../../../src/domains/health/xds/xds.ts';
-import { clusterToken } from '../../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../../src/relay/trust/tokens.ts';
 import { clusterHealth, createFakeEnvoys, type FakeEnvoys, healthRequest } from '../../support/fake-envoys.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -181,7 +181,8 @@ describe('access', () => {
       },
     },
   };
-  const token = (name: string, generation = 0) => clusterToken(SECRET, dataplaneSubject(`default/${name}`), generation);
+  const token = (name: string, generation = 0) =>
+    connectionToken(SECRET, dataplaneSubject(`default/${name}`), generation);
   const refusalOf = async (stream: { readonly end: () => { readonly reason: string } | undefined }) => {
     await arrive();
     // The answer is delayed.
@@ -196,7 +197,13 @@ describe('access', () => {
 
   test('needs the token of this data plane', async () => {
     expect(await refusalOf(envoys.hds('default.db'))).toEqual([undefined, 'WrongToken']);
-    for (const authorization of ['', 'Bearer ', token('web'), `Bearer ${token('web')}`, clusterToken(SECRET, 'db')]) {
+    for (const authorization of [
+      '',
+      'Bearer ',
+      token('web'),
+      `Bearer ${token('web')}`,
+      connectionToken(SECRET, 'db'),
+    ]) {
       expect(await refusalOf(envoys.hds('default.db', { authorization }))).toEqual([undefined, 'WrongToken']);
     }
     expect(await refusalOf(envoys.hds('default.gone', { authorization: token('gone') }))).toEqual([
@@ -294,7 +301,7 @@ describe('a stream', () => {
   });
 
   test('beyond the bounds is refused', async () => {
-    const limits = { streams: 4, streamsPerDataplane: 2 };
+    const limits = { streams: 4, streamsPerNode: 2 };
     await start({ limits });
     const of = (name: string) => envoys.hds(`default.${name}`);
     const streams = [of('db'), of('db'), of('db'), of('web'), of('web')];

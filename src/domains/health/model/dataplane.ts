@@ -128,7 +128,7 @@ export function dataplaneSubject(dataplane: string): string {
   return `${SUBJECT}${dataplane}`;
 }
 
-/** The data plane of a {@link dataplaneSubject}; undefined: the subject is a cluster. */
+/** The data plane of a {@link dataplaneSubject}; undefined: it is another subject, such as a cluster. */
 export function dataplaneOfSubject(subject: string): string | undefined {
   return subject.startsWith(SUBJECT) ? subject.slice(SUBJECT.length) : undefined;
 }

@@ -1,10 +1,11 @@
 import { createKeyedLimit } from '../../../model/keyed-limit.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { IncomingCall, StreamEnd } from '../../../ports/transport.ts';
+import type { StreamEnd } from '../../../ports/transport.ts';
 import { callerOf } from '../../../relay/caller.ts';
-import { statedDataplane, type TokenGenerations, tokenGeneration } from '../../../relay/trust/tokens.ts';
+import { statedSubject, type TokenGenerations, tokenGeneration } from '../../../relay/trust/tokens.ts';
+import type { Access } from '../../../xds/access.ts';
 import type { XdsLimits } from '../../../xds/limits.ts';
-import { dataplaneSubject } from '../model/dataplane.ts';
+import { dataplaneOfSubject, dataplaneSubject } from '../model/dataplane.ts';
 
 /** How the tokens of data planes are checked. */
 export interface XdsTrust {
@@ -23,9 +24,6 @@ interface AccessDeps {
   readonly clock: Clock;
   readonly limits: XdsLimits;
 }
-
-/** A data plane, as `MESH/NAME`, or why its Envoy is not let in. */
-export type Admitted = { readonly dataplane: string } | { readonly refused: StreamEnd };
 
 const NOT_YET: StreamEnd = {
   code: 'unavailable',
@@ -52,50 +50,38 @@ const RENEWED: StreamEnd = {
   message: 'the token of this data plane was renewed, and this is an earlier one',
 };
 
-/** End of a stream on which the node id has changed. */
-export const NODE_CHANGED: StreamEnd = {
-  code: 'invalid',
-  reason: 'NodeChanged',
-  message: 'the node id of a stream cannot change',
-};
-
-export type Access = ReturnType<typeof createAccess>;
-
-/** Decides which streams of Envoys are served. */
-export function createAccess({ trust, isDeclared, mayStart, clock, limits }: AccessDeps) {
+/** Decides which streams of Envoys are served. Their nodes are declared data planes, as `MESH/NAME`. */
+export function createAccess({ trust, isDeclared, mayStart, clock, limits }: AccessDeps): Access {
   const delay = createKeyedLimit(limits.refusalsPerAddress);
   let waiting = 0;
 
   return {
-    /** Judges the metadata of a stream before anything of it is read. Undefined: no token is needed, and its node id decides. */
-    judge: ({ metadata }: Pick<IncomingCall, 'metadata'>): Admitted | undefined => {
+    judge: ({ metadata }) => {
       if (!mayStart()) return { refused: NOT_YET };
       if (trust === undefined) return undefined;
       const token = tokenOf(metadata.authorization);
       // A token that states no data plane takes as much time as a wrong one.
-      const dataplane = statedDataplane(token) ?? '';
+      const dataplane = dataplaneOfSubject(statedSubject(token) ?? '') ?? '';
       const subject = dataplaneSubject(dataplane);
       const { secrets, generations } = trust;
       const generation = tokenGeneration(secrets, subject, token);
       if (generation === undefined || !isDeclared(dataplane)) return { refused: REFUSED };
       if (generation < generations.current(subject)) return { refused: RENEWED };
       generations.shown(subject, generation);
-      return { dataplane };
+      return { node: dataplane };
     },
-    /** Finds the data plane of a node id. `proven`: the one of the token; undefined: none is needed. */
-    admit: (id: string, proven: string | undefined): Admitted => {
+    admit: (id, proven) => {
       // Both parts may have dots, so that a node id can mean several data planes: a token says which one.
       const dataplane = namesOf(id).find(proven === undefined ? isDeclared : (name) => name === proven);
-      if (dataplane !== undefined) return { dataplane };
+      if (dataplane !== undefined) return { node: dataplane };
       return { refused: proven === undefined ? UNKNOWN : REFUSED };
     },
-    /** Calls `end` when the token of this data plane is renewed, until the returned function is called. */
-    watch: (dataplane: string, end: (reason: StreamEnd) => void): (() => void) =>
+    watch: (dataplane, end) =>
       trust?.generations.watch((subject) => {
         if (subject === dataplaneSubject(dataplane)) end(RENEWED);
       }) ?? (() => undefined),
-    /** Ends a stream after a delay. If too many wait, of its address or in all, it ends at once and says nothing. */
-    refuse: async (call: IncomingCall, end: StreamEnd): Promise<void> => {
+    /** If too many wait, of its address or in all, a stream ends at once and says nothing. */
+    refuse: async (call, end) => {
       const undelay = waiting < limits.refusalsWaiting ? delay(callerOf(call.peer)) : undefined;
       if (undelay === undefined) return call.end(BUSY);
       waiting += 1;

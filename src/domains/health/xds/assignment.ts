@@ -6,6 +6,7 @@ import {
 } from '../../../../generated/envoy/config/endpoint/v3/endpoint_pb.ts';
 import { DiscoveryResponseSchema } from '../../../../generated/envoy/service/discovery/v3/discovery_pb.ts';
 import { sha256 } from '../../../model/digest.ts';
+import type { Resource } from '../../../xds/ads.ts';
 import { WEIGHT } from '../engine/inbounds.ts';
 import { isIpAddress } from './ip.ts';
 
@@ -20,18 +21,8 @@ export interface Member {
   readonly zone: string;
 }
 
-/** A ClusterLoadAssignment. */
-export interface Assignment {
-  /** Its wire form as a resource of a DiscoveryResponse, to which it is appended. */
-  readonly resource: Uint8Array;
-  /** Equal assignments have equal versions, at every server. */
-  readonly version: string;
-  /** The DiscoveryResponse that has this resource alone; version and nonce are those of the assignment. All streams share it. */
-  readonly response: Uint8Array;
-}
-
-/** Returns what makes assignments. The wire form of a member is made once, as long as the member is the same object. */
-export function createAssignmentEncoder(): (service: string, set: readonly Member[]) => Assignment {
+/** Returns what makes ClusterLoadAssignments. The wire form of a member is made once, as long as the member is the same object. */
+export function createAssignmentEncoder(): (service: string, set: readonly Member[]) => Resource {
   const encoded = new WeakMap<Member, readonly Uint8Array[]>();
   /** Empty: its address is a host name. */
   const endpointsOf = (member: Member): readonly Uint8Array[] => {

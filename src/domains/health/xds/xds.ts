@@ -14,6 +14,7 @@ import { declaredDataplane } from '../runtime/declared.ts';
 import { createDataplaneReports } from '../runtime/reports.ts';
 import { createDataplaneStreams } from '../runtime/streams.ts';
 import { createAccess, type XdsTrust } from './access.ts';
+import { ENDPOINT_TYPE } from './assignment.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createHds } from './hds.ts';
 import type { HdsSettings } from './hds-settings.ts';
@@ -148,12 +149,17 @@ function createServer(
   const endpoints = createEndpoints({
     ...{ graph: engine.graph, health, clock, gatherMs: limits.gatherMs },
     fromClusters: setup.endpointsFromClusters,
-    isWanted: (mesh, service) => ads.isWanted(mesh, service),
-    changed: (services) => ads.changed(services),
+    isWanted: (service) => ads.isWanted(ENDPOINT_TYPE, service),
+    changed: (services) => ads.changed(ENDPOINT_TYPE, services),
+    rejected: (dataplane, message) => {
+      if (message !== undefined) log.warn('an Envoy refuses endpoints', { dataplane, message });
+      streams.rejected(dataplane, message);
+    },
   });
-  const ads = createAds({ counts, limits, clock, log, opened, assignments: endpoints, rejected: streams.rejected });
+  const scopeOf = (dataplane: string): string => dataplane.slice(0, dataplane.indexOf('/'));
+  const ads = createAds({ counts, limits, clock, opened, types: [endpoints], scopeOf });
   const open = createOpenStreams();
-  const shared = { access, counts, limits, clock, log };
+  const shared = { access, counts, limits, clock, strangers };
   const serve = {
     health: createStreams(shared, hds.protocol, open),
     discovery: createStreams(shared, ads.protocol, open),

@@ -6,7 +6,7 @@ import { must } from '../../../../src/model/result.ts';
 import type { ClientConnection, StreamMethod } from '../../../../src/ports/transport.ts';
 import { DEFAULT_LIMITS } from '../../../../src/relay/limits.ts';
 import { packChunks } from '../../../../src/relay/transfer.ts';
-import { clusterToken } from '../../../../src/relay/trust/tokens.ts';
+import { connectionToken } from '../../../../src/relay/trust/tokens.ts';
 import { decodeFrame, encodeFrame, type FrameInit, helloFrame } from '../../../../src/relay/wire/frames.ts';
 import { inputHead, inputRecords, resultRecords } from '../../../../src/relay/wire/input.ts';
 import { holdingHead, holdingRecords } from '../../../../src/relay/wire/output.ts';
@@ -113,7 +113,7 @@ export function createRaids({ time, network, secret }: RaidParts, cluster: SimCl
       const kind = dice.pick(Object.keys(RAIDS));
       const mine = new Set<ClientConnection>();
       const clusterId = `id-${cluster.name}` as ClusterId;
-      const metadata = { 'fleetrelay-cluster': name, authorization: `Bearer ${clusterToken(secret, name)}` };
+      const metadata = { 'fleetrelay-cluster': name, authorization: `Bearer ${connectionToken(secret, name)}` };
       const raider: Raider = {
         dice,
         open: (method, instance) => {
