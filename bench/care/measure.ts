@@ -5,8 +5,8 @@ import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { declareInputs, type EngineInputs } from '../../src/engine/inputs.ts';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
+import { decodeFile } from '../../test/support/decode-file.ts';
 import {
   buildShoots,
   GOOD_SINCE,

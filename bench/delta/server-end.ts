@@ -1,7 +1,6 @@
 import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine } from '../../src/engine/graph.ts';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
 import { parseClusterName, parseSourceName } from '../../src/model/ids.ts';
 import type { LedgerEntry } from '../../src/model/ledger.ts';
@@ -14,6 +13,7 @@ import { outputHead, outputRecords } from '../../src/relay/wire/output.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
 import { createSender } from '../../src/sinks/agents/sender.ts';
+import { decodeFile } from '../../test/support/decode-file.ts';
 import { clusterYaml, configMapYaml } from '../../test/support/manifests.ts';
 import { complainingLog, ignore, stillClock } from './stand-ins.ts';
 

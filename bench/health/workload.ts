@@ -1,10 +1,10 @@
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { LiveObject } from '../../src/model/agent.ts';
 import type { FileReading } from '../../src/model/desired.ts';
 import { objectDigest } from '../../src/model/digest.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { objectKey, refOfObject } from '../../src/model/object-key.ts';
 import { must } from '../../src/model/result.ts';
+import { decodeFile } from '../../test/support/decode-file.ts';
 
 /**
  * The workload: 10,000 data planes, half of them declared and half of them Pods in 10 clusters, in 1,000 services of 10, or

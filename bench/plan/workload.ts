@@ -4,13 +4,13 @@ import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { captureInputs, recordedEntry } from '../../src/engine/recording.ts';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { FileReading } from '../../src/model/desired.ts';
 import { sha256 } from '../../src/model/digest.ts';
 import { atOnce } from '../../src/model/in-slices.ts';
 import type { ObjectKey } from '../../src/model/object-key.ts';
 import { END_LINE, inputLine, type RecordingHeader } from '../../src/model/recording.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
+import { decodeFile } from '../../test/support/decode-file.ts';
 
 export const CLUSTERS = 1_000;
 export const DOCUMENTS = 100;

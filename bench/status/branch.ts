@@ -1,4 +1,6 @@
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { decoders } from '../../src/domains/decoders.ts';
+import { locateHere } from '../../src/manifest/locate.ts';
 import { parseSourceName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import type { SourceCondition } from '../../src/ports/source.ts';
@@ -25,7 +27,7 @@ export function branchTarget({ engine }: TargetDeps): Target {
     diagnostics: () => [],
     stop: async () => undefined,
   };
-  const locator = createLocator({ engine, sources });
+  const locator = createLocator({ engine, sources, locate: locateHere(decoders) });
   const renderer = createStatusRenderer({
     engine,
     sources,

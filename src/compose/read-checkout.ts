@@ -2,6 +2,7 @@ import { createFileTree } from '../adapters/files/file-tree.ts';
 import type { Environment } from '../adapters/git/remote.ts';
 import { createMembersReader } from '../adapters/git/work-tree-files.ts';
 import { createSystemClock } from '../adapters/system/clock.ts';
+import { decoders } from '../domains/decoders.ts';
 import { defaultDecodeLimits } from '../manifest/limits.ts';
 import { createLocator } from '../manifest/locate.ts';
 import type { DecodedFile, SourceDocument } from '../model/desired.ts';
@@ -57,7 +58,7 @@ export async function readCheckout(
   const { nodes, diagnostics } = found.tree;
   const findIn = async (path: string): Promise<Find | undefined> => {
     const content = await tree.read(path, maxBytes);
-    return content.type === 'read' ? createLocator(path, content.bytes) : undefined;
+    return content.type === 'read' ? createLocator(decoders, path, content.bytes) : undefined;
   };
   /** The file of the last question: most questions about a file come together. */
   let last: { readonly path: string; readonly find: Promise<Find | undefined> } | undefined;

@@ -1,4 +1,5 @@
 import type { Domain } from '../engine/domain.ts';
+import type { DomainManifest } from '../manifest/kinds/decoders.ts';
 
 /**
  * What a domain adds to the processes of fleetrelay. A process loads the parts that it needs: a member that is a function imports
@@ -7,5 +8,7 @@ import type { Domain } from '../engine/domain.ts';
 export interface DomainShell {
   /** As of {@link Domain}. */
   readonly name: string;
+  /** How its kinds, and its section of a FleetPolicy, are read. */
+  readonly manifest: () => Promise<DomainManifest>;
   readonly engine: () => Promise<Domain>;
 }

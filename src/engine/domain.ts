@@ -6,6 +6,7 @@ import type { FindingReason } from '../model/diagnostic.ts';
 import type { EngineKind } from '../model/engine-kinds.ts';
 import type { ObjectName } from '../model/explain-query.ts';
 import type { WrittenPath } from '../model/field-path.ts';
+import type { PolicySection } from '../model/fleet-policy.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { Origin } from '../model/output.ts';
@@ -65,6 +66,8 @@ export interface Domain<Parts extends DomainParts = DomainParts> {
    * cluster, objects that can depend on that cluster stay as they are. Empty: the domain makes no object of live state.
    */
   readonly readsLive: LiveKinds;
+  /** What it makes of its section of the policy, besides its own settings. */
+  readonly section?: PolicySection;
   /** The part of the policy that the domain reads; a change of other parts does not wake it. */
   readonly settings?: (policy: FleetPolicy) => JsonValue;
   /** Can refuse a change of a declaration of one of its kinds, which then holds as last known good. */

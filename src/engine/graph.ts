@@ -1,4 +1,4 @@
-import { boundPolicy, defaultFleetPolicy } from '../model/fleet-policy.ts';
+import { boundPolicy, defaultFleetPolicy, type PolicySection } from '../model/fleet-policy.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
@@ -188,6 +188,11 @@ function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAcc
   };
 }
 
+/** The sections of the policy that domains have. */
+export function sectionsOf({ domains }: Pick<Engine, 'domains'>): readonly PolicySection[] {
+  return domains.flatMap(({ domain }) => domain.section ?? []);
+}
+
 /** A domain and its parts of the graph. */
 interface WiredDomain {
   readonly domain: Domain;
@@ -231,7 +236,7 @@ function wireDomains(
 function deriveSettings(
   { graph, inputs }: Base,
   policy: Derived<PolicyValue>,
-  { name, settings = () => null }: Domain,
+  { name, section, settings = () => null }: Domain,
 ): Derived<JsonValue> {
   return graph.derive<FleetSettings, JsonValue>({
     name: `${name}Settings`,
@@ -239,7 +244,7 @@ function deriveSettings(
     reads: [policy],
     compute: ({ value: { bounds } }, read, emit) => {
       const declared = read.get(policy, '', '')?.value ?? defaultFleetPolicy;
-      emit('', '', settings(boundPolicy(declared, bounds).policy));
+      emit('', '', settings(boundPolicy(declared, bounds, section === undefined ? [] : [section]).policy));
     },
   });
 }

@@ -15,7 +15,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts'
 import { aboveRequest, isSmall, notCarried, type ObjectSize, sizeOf } from '../model/object-size.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { findingsOf, foreignProblem, isForeign, namedFiles, toolFileOf } from './foreign-documents.ts';
-import { decoders } from './kinds/decoders.ts';
+import type { Decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.ts';
@@ -26,6 +26,7 @@ import { encryptedProblem, isJsonSchema, noManifest, SOPS_VALUE } from './tool-f
 
 /** How a file is decoded. */
 export interface DecodeOptions {
+  readonly decoders: Decoders;
   /** The default limits of sources unless set. */
   readonly limits?: DecodeLimits;
   /** Checks each object for clusters, as it is written, beyond what the decoder checks. An error makes the file unreadable. */
@@ -45,11 +46,11 @@ export function decodeFile(
   path: string,
   bytes: Uint8Array,
   blob: string,
-  { limits = defaultDecodeLimits, check, fixes = false }: DecodeOptions = {},
+  { decoders, limits = defaultDecodeLimits, check, fixes = false }: DecodeOptions,
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
   const findings = [...findingsOf(file)];
-  const { documents, read } = decodeDocuments(file, { limits, check, fixes, severity: 'warning' }, findings);
+  const { documents, read } = decodeDocuments(file, { decoders, limits, check, fixes, severity: 'warning' }, findings);
   const size = decodedSize(file, read);
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
@@ -95,7 +96,7 @@ function decodeDocuments(
 }
 
 /** How the manifests of a file are checked. */
-interface CheckOptions extends Required<Pick<DecodeOptions, 'limits' | 'fixes'>> {
+interface CheckOptions extends Required<Pick<DecodeOptions, 'decoders' | 'limits' | 'fixes'>> {
   readonly check?: DecodeOptions['check'] | undefined;
   /** Nothing is reported of such a document. */
   readonly skips?: (document: JsonObject) => boolean;
@@ -111,7 +112,7 @@ interface CheckOptions extends Required<Pick<DecodeOptions, 'limits' | 'fixes'>>
 /** Reads the manifests of a file one by one, up to the limit, and adds what is found of each. */
 export function* checkDocuments(
   file: FileDocuments,
-  { limits, check, fixes: wantsFixes, skips, ignores, severity = 'error' }: CheckOptions,
+  { decoders, limits, check, fixes: wantsFixes, skips, ignores, severity = 'error' }: CheckOptions,
   findings: Finding[],
 ): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean; readonly size?: ObjectSize }> {
   // Which of two equal keys is meant must be known before anything else is changed.
@@ -120,7 +121,7 @@ export function* checkDocuments(
   const completeScalars = createScalarWarnings(findings, fixes);
   const judging = createJudging();
   let index = 0;
-  for (const read of readDocuments(file)) {
+  for (const read of readDocuments(file, decoders)) {
     const { document, path, value, reading, toolProblems = [] } = read;
     if (index >= limits.maxDocuments) {
       const message = `the file holds more than ${limits.maxDocuments} documents, items of lists among them`;
@@ -139,7 +140,7 @@ export function* checkDocuments(
           ...(tooLarge === undefined ? [] : [tooLarge]),
           ...toolProblems.map((problem) => (severity === 'warning' ? { ...problem, severity } : problem)),
         ];
-    const judge = judging(value, (changed) => problemsOf(readDocument(changed), checkIfFit));
+    const judge = judging(value, (changed) => problemsOf(readDocument(changed, decoders), checkIfFit));
     for (const found of problems) {
       if (ignores?.(value, found) === true) continue;
       const { fix: _, ...rest } = found;
@@ -216,7 +217,7 @@ interface ReadDocument {
 }
 
 /** Reads the manifests of a file one by one. */
-export function* readDocuments(file: FileDocuments): Generator<ReadDocument> {
+export function* readDocuments(file: FileDocuments, decoders: Decoders): Generator<ReadDocument> {
   const ofTool = toolFileOf(file);
   const foreign = foreignProblem(file);
   const seen = new Map<string, number>();
@@ -242,7 +243,7 @@ export function* readDocuments(file: FileDocuments): Generator<ReadDocument> {
       const encrypted = isJsonObject(value) ? encryptedProblem(value, isMarked) : undefined;
       const error = isJsonObject(value) ? (encrypted ?? problem) : undefined;
       const isAlone = error !== undefined && (error === encrypted || error.severity === 'error');
-      const reading = isAlone ? { problems: [error] } : withProblem(readDocument(value), error);
+      const reading = isAlone ? { problems: [error] } : withProblem(readDocument(value, decoders), error);
       const { content, identity } = reading;
       const isCounted = content !== undefined && identity !== undefined;
       yield { document, path, value, reading, identity: isCounted ? countedIdentity(identity, seen) : undefined };
@@ -312,7 +313,7 @@ const OWN_KINDS: readonly string[] = engineKindIds.filter((id) => engineKinds[id
 /** The kinds with Kuma's flat form. */
 const UNIVERSAL_KINDS = engineKindIds.filter((id) => engineKinds[id].hasUniversalForm);
 
-function readDocument(document: JsonValue): DocumentReading {
+function readDocument(document: JsonValue, decoders: Decoders): DocumentReading {
   if (!isJsonObject(document)) {
     const message = `a manifest must be a mapping, not ${typeWord(document)}`;
     const hint = 'if the file is no manifest, list it in .fleetrelayignore';
@@ -321,7 +322,8 @@ function readDocument(document: JsonValue): DocumentReading {
   // The items of every other list were read one by one.
   if (isListKind(document)) return { problems: [itemsProblem(document.items)] };
   const { apiVersion, kind, type } = document;
-  if (typeof type === 'string' && apiVersion === undefined && kind === undefined) return readUniversal(type, document);
+  if (typeof type === 'string' && apiVersion === undefined && kind === undefined)
+    return readUniversal(type, document, decoders);
   if (apiVersion === undefined && kind === undefined) return { problems: [noManifest(document)] };
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return readObject(document);
   const slash = apiVersion.indexOf('/');
@@ -338,7 +340,7 @@ function readDocument(document: JsonValue): DocumentReading {
   }
   if (id === undefined) return readObject(document);
   const { versions } = engineKindRow(id);
-  if (versions.includes(apiVersion.slice(slash + 1))) return readDeclaration(id, document);
+  if (versions.includes(apiVersion.slice(slash + 1))) return readDeclaration(id, document, decoders);
   const known = versions.map((version) => `${group}/${version}`).join(', ');
   const message = `the version ${quote(apiVersion)} of ${kind} is not known; known is ${known}`;
   return { problems: [fieldError('UnknownVersion', ['apiVersion'], message)] };
@@ -350,16 +352,16 @@ function itemsProblem(items: JsonValue | undefined): FieldProblem {
 }
 
 /** Reads Kuma's flat form, which has a type and neither apiVersion nor kind. */
-function readUniversal(type: string, document: JsonObject): DocumentReading {
+function readUniversal(type: string, document: JsonObject, decoders: Decoders): DocumentReading {
   const id = UNIVERSAL_KINDS.find((each) => engineKinds[each].kind === type);
-  if (id !== undefined) return readDeclaration(id, document);
+  if (id !== undefined) return readDeclaration(id, document, decoders);
   const kinds = UNIVERSAL_KINDS.map((each): string => engineKinds[each].kind);
   const message = `the type ${quote(type)} is not known; of the resources that Kuma writes with a type, only ${kinds.join(', ')} is read`;
   const hint = didYouMean(type, kinds) ?? 'a manifest has apiVersion and kind';
   return { problems: [fieldError('UnknownKind', ['type'], message, hint)] };
 }
 
-function readDeclaration(id: EngineKind, document: JsonObject): DocumentReading {
+function readDeclaration(id: EngineKind, document: JsonObject, decoders: Decoders): DocumentReading {
   const decoded: Decoded<DeclarationValues[EngineKind]> = decoders[id](document);
   const { problems, metadata, value, mesh } = decoded;
   if (metadata === undefined) return { problems };

@@ -2,6 +2,7 @@ import type { Location } from '../model/diagnostic.ts';
 import type { FieldPath, WrittenPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { readDocuments } from './decode-file.ts';
+import type { Decoders } from './kinds/decoders.ts';
 import { defaultDecodeLimits } from './limits.ts';
 import { readFile } from './read-file.ts';
 
@@ -25,8 +26,8 @@ export interface FoundPlace {
  *
  * @param path for the location, and to tell JSON from YAML
  */
-export function locate(path: string, bytes: Uint8Array, place: Place): FoundPlace | undefined {
-  return createLocator(path, bytes)(place);
+export function locate(decoders: Decoders, path: string, bytes: Uint8Array, place: Place): FoundPlace | undefined {
+  return createLocator(decoders, path, bytes)(place);
 }
 
 /** Finds places in the bytes of a file, in their order. */
@@ -38,18 +39,24 @@ export type LocateAll = (
 
 /** Like {@link locate}, for several places in one file: its bytes are parsed once. A file above the limits has no documents. */
 export function createLocator(
+  decoders: Decoders,
   path: string,
   bytes: Uint8Array,
   limits = defaultDecodeLimits,
 ): (place: Place) => FoundPlace | undefined {
   const file = readFile(path, bytes, limits);
-  const documents = new Map([...readDocuments(file)].map((read) => [read.identity, read] as const));
+  const documents = new Map([...readDocuments(file, decoders)].map((read) => [read.identity, read] as const));
   return ({ identity, field = [], part }) => {
     const found = documents.get(identity);
     if (found === undefined) return undefined;
     const { steps, isThere } = stepsIn(found.value, field);
     return { at: file.locate(found.document, [...found.path, ...steps], part), isParent: !isThere };
   };
+}
+
+/** Finds places in this thread. */
+export function locateHere(decoders: Decoders): LocateAll {
+  return async (path, bytes, places) => places.map(createLocator(decoders, path, bytes));
 }
 
 /** Replaces items by their indexes; the steps end before an item that is missing. */

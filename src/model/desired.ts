@@ -1,6 +1,3 @@
-import type { ShootCondition } from '../domains/care/model/shoot.ts';
-import type { DeclaredDataplane } from '../domains/health/model/dataplane.ts';
-import type { InjectorSettings } from '../domains/health/model/injector-settings.ts';
 import type { IgnoredFields } from './agent-settings.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { DriftMode } from './drift.ts';
@@ -39,39 +36,6 @@ export interface ClusterChoice {
   readonly selector?: LabelSelector;
 }
 
-/** What a `ServiceMirror` declares: services are made known in the clusters of `to`. */
-export interface ServiceMirror {
-  readonly name: string;
-  readonly from: MirrorFrom;
-  readonly to: ClusterChoice;
-  /** Of Services in clusters; services of meshes have no labels. */
-  readonly serviceSelector: LabelSelector;
-  /** Of Services in clusters. */
-  readonly namespaces: MirrorNamespaces;
-  /** Of Services in clusters. */
-  readonly copy: MirrorCopy;
-}
-
-/** Globs of the Namespaces whose Services are mirrored (see `matchesAnyName`); `exclude` wins. */
-export interface MirrorNamespaces {
-  readonly include: readonly string[];
-  readonly exclude: readonly string[];
-}
-
-/** Globs of the keys of labels and annotations that mirrored Services get from those that they stand for. */
-export interface MirrorCopy {
-  readonly labels: readonly string[];
-  readonly annotations: readonly string[];
-}
-
-/**
- * What a ServiceMirror mirrors: the selected Services of clusters, or the services of all declared data planes of meshes
- * (`meshes` in canonical order, at least one), whose objects lie in `namespace`.
- */
-export type MirrorFrom =
-  | { readonly type: 'clusters'; readonly clusters: ClusterChoice }
-  | { readonly type: 'meshes'; readonly meshes: readonly string[]; readonly namespace: string };
-
 /** What a `RemovalApproval` declares: a person approves removals that a guard holds. */
 export interface RemovalApproval {
   readonly name: string;
@@ -94,7 +58,10 @@ export interface GuardLimits {
   readonly windowSeconds: number;
 }
 
-/** What a `FleetPolicy` declares, with defaults filled in. */
+/**
+ * What a `FleetPolicy` declares, with defaults filled in. Each domain with settings adds a section of its own, which is absent in
+ * the default policy.
+ */
 export interface FleetPolicy {
   readonly guards: GuardLimits;
   readonly safeMode: { readonly mode: 'strict' | 'scoped' | 'off'; readonly safeStartWindowSeconds: number };
@@ -115,69 +82,16 @@ export interface FleetPolicy {
     /** The server sets the mode: what Placements and manifests say has no effect. */
     readonly isModeBound?: true;
   };
-  readonly health: HealthSettings;
   /** At most one for each kind, in canonical order. */
   readonly healthChecks: readonly HealthCheck[];
-  readonly care: CareSettings;
 }
 
-/** What a `FleetPolicy` says of the care of Shoots. */
-export interface CareSettings {
-  /** An agent asks its API server, and tests the tunnel, so often. What agents report is judged at once. */
-  readonly syncPeriodMillis: number;
-  /** How long a failure is shown as `Progressing`, at most one for each type; a type that is not listed has no threshold. */
-  readonly conditionThresholds: readonly { readonly type: ShootCondition; readonly millis: number }[];
-  /** After so long without a heartbeat the reports of an extension are outdated; absent: heartbeats are not judged. */
-  readonly staleExtensionMillis?: number;
-  /** A ManagedResource may be progressing so long. */
-  readonly managedResourceProgressingMillis: number;
-  readonly webhookRemediatorEnabled: boolean;
-  readonly webhookRemediatorDryRun: boolean;
-  /** The namespaces of the heartbeats of extensions, by the kind and `spec.type` of their objects. */
-  readonly extensions: readonly ExtensionHeartbeat[];
-  /** An operation without success is Failed after so long. */
-  readonly retryMillis: number;
-  /** An operation that failed at a rate limit is tried again after so long. */
-  readonly retryPeriodMillis: number;
-  /** A task that has been failing, stuck or out of reach for so long is an error. */
-  readonly taskTimeoutMillis: number;
-  /** A cluster is not known any more when its agent has been silent five times as long. */
-  readonly monitorPeriodMillis: number;
-  /** A Failed operation stops the requests of agents for its objects. */
-  readonly stopFailed: boolean;
-  readonly monitoringEnabled: boolean;
-  readonly loggingEnabled: boolean;
-}
-
-/** The namespace in the Seed that has the heartbeat of an extension. */
-export interface ExtensionHeartbeat {
-  /** Of the extension objects: `Worker`. */
-  readonly kind: string;
-  /** Their `spec.type`. */
-  readonly type: string;
-  readonly namespace: string;
-}
-
-/** What a `FleetPolicy` says of data planes and their health. */
-export interface HealthSettings {
-  /** Names of containers that make a Pod a data plane; every other container is an application's. */
-  readonly sidecars: readonly string[];
-  /** Makes a Pod a data plane by its labels, too; absent: none. */
-  readonly podSelector?: LabelSelector;
-  readonly injector: InjectorSettings;
-  /** How long after a start what was made from reports of health is kept, if its data plane does not report. */
-  readonly reportWaitSeconds: number;
-}
-
-/** The decoded value of a document, by engine kind. */
+/** The decoded value of a document, by engine kind. Each domain adds its kinds. */
 export interface DeclarationValues {
   readonly KubernetesCluster: ClusterDeclaration;
   readonly Placement: Placement;
-  readonly ServiceMirror: ServiceMirror;
   readonly FleetPolicy: FleetPolicy;
   readonly RemovalApproval: RemovalApproval;
-  readonly Dataplane: DeclaredDataplane;
-  readonly Shoot: JsonObject;
 }
 
 /** What one document of an engine kind declares. */

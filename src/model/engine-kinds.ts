@@ -1,5 +1,3 @@
-import { SHOOT_CONDITIONS } from '../domains/care/model/shoot.ts';
-
 /** A kind that the engine reads from sources and never ships to a cluster. */
 interface EngineKindRow {
   readonly group: string;
@@ -189,7 +187,13 @@ export const engineKinds = {
     kind: 'Shoot',
     plural: 'shoots',
     schema: 'shoot.json',
-    ownConditions: SHOOT_CONDITIONS,
+    ownConditions: [
+      'APIServerAvailable',
+      'ControlPlaneHealthy',
+      'ObservabilityComponentsHealthy',
+      'SystemComponentsHealthy',
+      'EveryNodeReady',
+    ],
     conditionForm: 'gardener',
     hasIdentityInStatus: true,
     hasWrittenMetadata: true,

@@ -1,4 +1,3 @@
-import { SHOOT_CONDITIONS } from '../domains/care/model/shoot.ts';
 import { additionalKindsOf } from './additional-kinds.ts';
 import { type AgentNeeds, type AgentSettings, MOST_SETTINGS_BYTES, settingsText } from './agent-settings.ts';
 import type { FleetPolicy, GuardLimits } from './desired.ts';
@@ -20,50 +19,31 @@ export const defaultFleetPolicy: FleetPolicy = {
   status: { enabled: true, minIntervalSeconds: 2 },
   discovery: { excludedNamespaces: [], excludedKinds: [] },
   drift: { ignoredFields: [] },
-  health: {
-    sidecars: ['kuma-sidecar', 'istio-proxy'],
-    injector: {
-      applicationProbeProxyPort: 9001,
-      virtualProbesEnabled: false,
-      virtualProbesPort: 9000,
-      failurePolicy: 'Fail',
-    },
-    reportWaitSeconds: 180,
-  },
   healthChecks: [],
-  care: {
-    syncPeriodMillis: 60_000,
-    conditionThresholds: SHOOT_CONDITIONS.map((type) => ({
-      type,
-      millis: type === 'EveryNodeReady' ? 300_000 : 60_000,
-    })),
-    staleExtensionMillis: 300_000,
-    managedResourceProgressingMillis: 3_600_000,
-    webhookRemediatorEnabled: false,
-    webhookRemediatorDryRun: false,
-    extensions: [],
-    retryMillis: 43_200_000,
-    retryPeriodMillis: 600_000,
-    taskTimeoutMillis: 120_000,
-    monitorPeriodMillis: 40_000,
-    stopFailed: false,
-    monitoringEnabled: true,
-    loggingEnabled: false,
-  },
 };
+
+/** What a domain makes of its section of a policy. */
+export interface PolicySection {
+  /** Cuts the section to the bounds of the server, and adds each cut. */
+  readonly bound?: (policy: FleetPolicy, bounds: PolicyBounds, cuts: PolicyCut[]) => FleetPolicy;
+  /** What all agents are told of it. */
+  readonly forAgents?: (policy: FleetPolicy) => Partial<AgentSettings>;
+}
 
 /**
  * The settings that a policy makes for agents; `needs`: what domains need of the cluster. Lists that are too long for settings
  * are left out: the agent then reports more than is needed.
  */
 export function settingsOfPolicy(
-  { discovery, drift, health, healthChecks }: FleetPolicy,
+  policy: FleetPolicy,
+  sections: readonly PolicySection[],
   needs?: AgentNeeds,
 ): AgentSettings {
+  const { discovery, drift, healthChecks } = policy;
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
   const common = {
     ignoredFields: drift.ignoredFields ?? [],
-    injector: health.injector,
+    ...Object.assign({}, ...sections.map(({ forAgents }) => forAgents?.(policy))),
     ...(healthChecks.length === 0 ? {} : { healthChecks }),
     ...(drift.mode === 'Report' ? ({ driftMode: 'Report' } as const) : {}),
     ...(drift.isModeBound === undefined ? {} : { driftModeBound: drift.isModeBound }),
@@ -90,7 +70,7 @@ export function kindAsInKeys(written: string): string {
 }
 
 /** A setting that exceeds the bounds of the server. */
-interface PolicyCut {
+export interface PolicyCut {
   readonly field: FieldPath;
   /** "guards.x is 5, the server allows 3". */
   readonly message: string;
@@ -103,7 +83,11 @@ export interface BoundedPolicy {
 }
 
 /** Cuts a policy to the bounds in the RelayConfig. A larger limit is looser; a shorter window is looser. */
-export function boundPolicy(policy: FleetPolicy, bounds: PolicyBounds): BoundedPolicy {
+export function boundPolicy(
+  policy: FleetPolicy,
+  bounds: PolicyBounds,
+  sections: readonly PolicySection[] = [],
+): BoundedPolicy {
   const cuts: PolicyCut[] = [];
   const guards: Record<keyof GuardLimits, number> = { ...policy.guards };
   for (const name of Object.keys(guards) as (keyof GuardLimits)[]) {
@@ -118,8 +102,9 @@ export function boundPolicy(policy: FleetPolicy, bounds: PolicyBounds): BoundedP
     });
   }
   const safeMode = { ...policy.safeMode, mode: allowedMode(policy, bounds, cuts) };
-  const [drift, care] = [allowedDrift(policy, bounds, cuts), allowedCare(policy, bounds, cuts)];
-  return { policy: { ...policy, guards, safeMode, drift, care }, cuts };
+  const drift = allowedDrift(policy, bounds, cuts);
+  const bounded = sections.reduce((cut, { bound }) => bound?.(cut, bounds, cuts) ?? cut, policy);
+  return { policy: { ...bounded, guards, safeMode, drift }, cuts };
 }
 
 function allowedMode({ safeMode: { mode } }: FleetPolicy, { safeModes }: PolicyBounds, cuts: PolicyCut[]) {
@@ -149,13 +134,4 @@ function allowedDrift(
     ...(ignoreLiveOptOuts === undefined ? {} : { ignoreLiveOptOuts }),
     ...(driftMode === undefined ? {} : { mode: driftMode, isModeBound: true }),
   };
-}
-
-function allowedCare({ care }: FleetPolicy, { webhookRemediator }: PolicyBounds, cuts: PolicyCut[]) {
-  if (!care.webhookRemediatorEnabled || webhookRemediator) return care;
-  cuts.push({
-    field: ['spec', 'care', 'webhookRemediatorEnabled'],
-    message: 'care.webhookRemediatorEnabled is true, the server allows false',
-  });
-  return { ...care, webhookRemediatorEnabled: false };
 }

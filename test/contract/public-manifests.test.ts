@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { publicManifests, publicNames } from '../../scripts/local/public-manifests.ts';
-import { checkDocuments, decodeFile } from '../../src/manifest/decode-file.ts';
+import { decoders } from '../../src/domains/decoders.ts';
+import { checkDocuments } from '../../src/manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../src/manifest/limits.ts';
 import { readFile } from '../../src/manifest/read-file.ts';
 import { type Diagnostic, displayDiagnostic } from '../../src/model/diagnostic.ts';
@@ -10,13 +11,14 @@ import { createCelEvaluator } from '../../src/validation/custom/cel/evaluator.ts
 import { createCustomKinds, isDefinition } from '../../src/validation/custom/custom-kinds.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
 import type { ObjectCheck } from '../../src/validation/values/schema.ts';
+import { decodeFile } from '../support/decode-file.ts';
 import { isLong } from '../support/long.ts';
 
 type Files = ReadonlyMap<string, Uint8Array>;
 
 /** The check of objects with the definitions that the files hold. */
 async function checkFor(files: Files): Promise<ObjectCheck> {
-  const options = { limits: defaultDecodeLimits, fixes: false };
+  const options = { decoders, limits: defaultDecodeLimits, fixes: false };
   const definitions = [...files].flatMap(([path, bytes]) =>
     [...checkDocuments(readFile(path, bytes, defaultDecodeLimits), options, [])].flatMap(({ value }) =>
       isJsonObject(value) && isDefinition(value) ? [value] : [],

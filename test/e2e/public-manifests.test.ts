@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type PublicName, publicManifests } from '../../scripts/local/public-manifests.ts';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
+import { decodeFile } from '../support/decode-file.ts';
 import { looksOf } from '../support/fleet-looks.ts';
 import { type Fleet, until } from '../support/fleet-processes.ts';
 import {

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { defaultDecodeLimits, MAX_FINDINGS } from '../../src/manifest/limits.ts';
 import { compileGlob, readGlob } from '../../src/model/glob.ts';
 import { matchEnds } from '../../src/model/path-pattern.ts';
 import { parseIgnoreFile } from '../../src/sources/tree/ignore-file.ts';
+import { decodeFile } from '../support/decode-file.ts';
 import { follows } from '../support/ignore-rules.ts';
 import { mutate, mutations } from './mutations.ts';
 import { type FuzzTarget, require, requireReason } from './target.ts';

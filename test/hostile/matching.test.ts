@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import {
   defaultRevisionLimits,
   excessText,
@@ -11,6 +10,7 @@ import type { TreeChange } from '../../src/ports/git-repo.ts';
 import { IGNORE_FILE } from '../../src/sources/tree/ignore-file.ts';
 import { STEPS_PER_TURN } from '../../src/sources/tree/pace.ts';
 import { emptyTree, readTree, type Tree } from '../../src/sources/tree/tree-reader.ts';
+import { decodeFile } from '../support/decode-file.ts';
 import { bytesOf } from '../support/decoding.ts';
 import { configMapYaml } from '../support/manifests.ts';
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { KINDS_AS_WRITTEN } from '../../src/model/agent.ts';
 import { displayDiagnostic } from '../../src/model/diagnostic.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
@@ -8,6 +7,7 @@ import { DEFAULT_LIMITS } from '../../src/relay/limits.ts';
 import { packChunks, unpackChunk } from '../../src/relay/transfer.ts';
 import { createOutputAssembler, outputHead, outputRecords } from '../../src/relay/wire/output.ts';
 import { emptyTree, readTree, type Tree } from '../../src/sources/tree/tree-reader.ts';
+import { decodeFile } from '../support/decode-file.ts';
 import { bytesOf } from '../support/decoding.ts';
 import { escapedText, manyValues, plainText } from '../support/expanding-manifests.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';

@@ -22,6 +22,10 @@ export function domainComplaint(file: string, resolved: string, target: string):
     return isList ? undefined : `${file} imports ${resolved}: the core imports no domain`;
   }
   const isFree = from.folder === '';
+  if (LISTS.test(resolved)) {
+    const mayList = isFree || from.folder === 'compose' || from.folder === 'cli';
+    return mayList ? undefined : `${file} imports ${resolved}: ${from.folder} may not`;
+  }
   const may = domainFolder(from.folder)?.may ?? [];
   if (to === undefined) {
     const isSameLayer = target === from.folder && LAYERS[target] !== undefined;

@@ -1,7 +1,7 @@
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { DecodeLimits } from '../../src/manifest/limits.ts';
 import type { DocumentContent, SourceDocument } from '../../src/model/desired.ts';
 import { displayDiagnostic } from '../../src/model/diagnostic.ts';
+import { decodeFile } from './decode-file.ts';
 
 /** The bytes of a text. */
 export function bytesOf(text: string): Uint8Array {

@@ -1,7 +1,7 @@
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { sha256 } from '../../src/model/digest.ts';
 import type { Digest } from '../../src/model/ids.ts';
 import { objectKey } from '../../src/model/object-key.ts';
+import { decodeFile } from './decode-file.ts';
 
 /** The files of a source, by path. */
 export type DesiredFiles = ReadonlyMap<string, string>;

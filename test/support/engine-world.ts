@@ -2,8 +2,8 @@ import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import type { Domain } from '../../src/engine/domain.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
+import { decodeFile } from './decode-file.ts';
 
 /** An engine with one source, `main`, that has been read and is empty. */
 export function createEngineWorld(among: readonly Domain[] = engineDomains): {

@@ -5,7 +5,6 @@ import type { PlanSetup } from '../../src/compose/serve/plans.ts';
 import type { ReplicaSetup } from '../../src/compose/serve/wire-replica.ts';
 import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import {
   type AgentHello,
   type AgentHolding,
@@ -59,6 +58,7 @@ import type { BeginSlice } from '../../src/runtime/loop.ts';
 import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import { claimedFile } from '../../src/sources/tree/foreign-files.ts';
+import { decodeFile } from './decode-file.ts';
 import type { FakeCustomResources } from './fake-custom-resources.ts';
 import { silentLog } from './silent-log.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';

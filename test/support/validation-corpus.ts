@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { createObjectCheck } from '../../src/validation/check-object.ts';
@@ -10,6 +9,7 @@ import { createCustomKinds } from '../../src/validation/custom/custom-kinds.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
 import { compilePattern } from '../../src/validation/values/patterns.ts';
 import type { ObjectCheck } from '../../src/validation/values/schema.ts';
+import { decodeFile } from './decode-file.ts';
 
 /** A manifest of `test/validation`. */
 export interface ValidationCase {

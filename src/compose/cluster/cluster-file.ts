@@ -1,6 +1,7 @@
 import { readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
+import { decoders } from '../../domains/decoders.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { displayDiagnostic, displayLocation } from '../../model/diagnostic.ts';
@@ -19,7 +20,7 @@ export function clusterManifest(name: ClusterName, labels: Readonly<Record<strin
     kind: 'KubernetesCluster',
     metadata: { name, ...(Object.keys(labels).length === 0 ? {} : { labels }) },
   };
-  const { diagnostics } = decodeFile('cluster.yaml', new TextEncoder().encode(printYaml(manifest)), '');
+  const { diagnostics } = decodeFile('cluster.yaml', new TextEncoder().encode(printYaml(manifest)), '', { decoders });
   const wrong = diagnostics.find(({ severity }) => severity === 'error');
   if (wrong === undefined) return manifest;
   const { at: _nowhere, ...rest } = wrong;

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { decoders } from '../../domains/decoders.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { createLocator, type FoundPlace, type Place } from '../../manifest/locate.ts';
 import type { DecodedFile } from '../../model/desired.ts';
@@ -30,7 +31,7 @@ export function runThread(): void {
     const answer = (sent: DecodeAnswer): void => port.postMessage(sent);
     try {
       if ('blob' in task) answer({ file: decode(path, bytes, task.blob) });
-      else answer({ found: task.places.map(createLocator(path, bytes, LOCATED)) });
+      else answer({ found: task.places.map(createLocator(decoders, path, bytes, LOCATED)) });
     } catch (error) {
       answer({ defect: errorText(error) });
     }

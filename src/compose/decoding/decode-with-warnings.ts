@@ -1,3 +1,4 @@
+import { decoders } from '../../domains/decoders.ts';
 import { type DecodeOptions, decodeFile } from '../../manifest/decode-file.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import { textOf } from '../../model/json.ts';
@@ -15,6 +16,7 @@ export async function openDecoder(): Promise<(...file: Parameters<DecodeFile>) =
   const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
   const check = createObjectCheck({ kubernetes });
   const options: DecodeOptions = {
+    decoders,
     check: (object) => {
       const parsed = parseApiVersion(textOf(object.apiVersion));
       if (!parsed.ok) return [];

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { decoders } from '../../domains/decoders.ts';
 import { createLocator, type LocateAll } from '../../manifest/locate.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
@@ -106,7 +107,7 @@ export async function openSourceDecoder(
       return here(path, bytes, blob);
     },
     locate: async (path, bytes, places) => {
-      if (bytes.length <= LARGE_BYTES) return places.map(createLocator(path, bytes));
+      if (bytes.length <= LARGE_BYTES) return places.map(createLocator(decoders, path, bytes));
       const answer = await inTurn(() => inThread({ path, bytes, places }));
       if ('found' in answer) return answer.found;
       throw new Error('the thread has answered something else');

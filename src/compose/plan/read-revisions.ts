@@ -2,6 +2,7 @@ import { lstat, readFile, realpath } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { readWorkTreeChanges, type WorkTreeChanges } from '../../adapters/git/work-tree.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
+import { decoders } from '../../domains/decoders.ts';
 import type { SidedRef } from '../../engine/explain/plan-causes.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { createLocator } from '../../manifest/locate.ts';
@@ -131,7 +132,7 @@ function locatorOf(read: ReadBytes, trees: Readonly<Record<'before' | 'after', T
     const find =
       known.get(`${side}${path}`) ??
       read(path, blob).then((content) =>
-        content !== undefined && 'bytes' in content ? createLocator(path, content.bytes) : undefined,
+        content !== undefined && 'bytes' in content ? createLocator(decoders, path, content.bytes) : undefined,
       );
     known.set(`${side}${path}`, find);
     return (await find)?.({ identity, field, part: 'value' })?.at ?? { path };

@@ -1,5 +1,6 @@
-import type { LocateAll } from '../../manifest/locate.ts';
-import { type Locator, locateHere } from '../../runtime/api/locator.ts';
+import { decoders } from '../../domains/decoders.ts';
+import { type LocateAll, locateHere } from '../../manifest/locate.ts';
+import type { Locator } from '../../runtime/api/locator.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { EvaluatePlan } from '../../runtime/plans/plan-job.ts';
 import { createPlanner } from '../../runtime/plans/planner.ts';
@@ -28,7 +29,7 @@ interface PlanOptions {
 /** What the API needs for plans and recordings. */
 export function createPlans(
   parts: ServerParts,
-  { fleet, version, locator, plans = NO_PLANS, locate = locateHere }: PlanOptions,
+  { fleet, version, locator, plans = NO_PLANS, locate = locateHere(decoders) }: PlanOptions,
 ) {
   const revisions = () =>
     parts.sources

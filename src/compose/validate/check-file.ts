@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { decoders } from '../../domains/decoders.ts';
 import { checkDocuments, decodedSize } from '../../manifest/decode-file.ts';
 import { findingsOf } from '../../manifest/foreign-documents.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
@@ -95,6 +96,7 @@ export function checkFile(
   let hasExpressions = false;
   let read = 0;
   const options = {
+    decoders,
     limits: defaultDecodeLimits,
     fixes: checks.findsFixes,
     check: checks.check,

@@ -3,6 +3,7 @@ import { relative, resolve, sep } from 'node:path';
 import { childOfWalk, LEFT_OUT } from '../../adapters/files/child-of-walk.ts';
 import { createMembersReader } from '../../adapters/git/work-tree-files.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
+import { decoders } from '../../domains/decoders.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { isToolFileName } from '../../manifest/tool-files.ts';
@@ -170,7 +171,7 @@ async function listWithin(path: string, root: string, read: ReadBytes, listing: 
       if (part !== 'manifest') return part !== 'none' && 'file' in part ? part.file : undefined;
       const content = read(`${root}/${entry.path}`, false);
       return content.ok
-        ? decodeFile(entry.path, content.bytes, '')
+        ? decodeFile(entry.path, content.bytes, '', { decoders })
         : unreadableFile(entry.path, '', 'FileUnreadable', content.reason);
     },
   );

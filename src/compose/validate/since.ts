@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { readWorkTreeChanges, type WorkTreeChanges } from '../../adapters/git/work-tree.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
+import { decoders } from '../../domains/decoders.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { isForeign } from '../../manifest/foreign-documents.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
@@ -100,7 +101,7 @@ async function filesBefore(
     const blob = await readBlob(before, defaultDecodeLimits.maxBytes);
     if (blob.type !== 'read') continue;
     files.set(resolve(root, path), checkFile(path, { ok: true, bytes: blob.bytes }, checks));
-    const { kustomization } = isToolFileName(path) ? decodeFile(path, blob.bytes, before) : {};
+    const { kustomization } = isToolFileName(path) ? decodeFile(path, blob.bytes, before, { decoders }) : {};
     for (const resource of kustomization?.resources ?? []) listed.add(resolve(root, resource));
   }
   return { before: files, listedBefore: listed };

@@ -3,5 +3,6 @@ import type { DomainShell } from '../shell.ts';
 /** The care of Gardener's Shoots. */
 export const care: DomainShell = {
   name: 'care',
+  manifest: async () => (await import('./manifest/manifest.ts')).careManifest,
   engine: async () => (await import('./engine/care.ts')).care,
 };

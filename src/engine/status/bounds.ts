@@ -3,14 +3,14 @@ import type { FieldPath } from '../../model/field-path.ts';
 import { boundPolicy } from '../../model/fleet-policy.ts';
 import type { EngineDiagnostic } from '../domain.ts';
 import type { Declared } from '../fleet/declared.ts';
-import type { Engine } from '../graph.ts';
+import { type Engine, sectionsOf } from '../graph.ts';
 
 /** Settings of the policy and of Placements that exceed the bounds in the RelayConfig. */
 export function settingsOutOfBounds(engine: Engine): readonly EngineDiagnostic[] {
   const bounds = engine.inputs.fleet.get('', '')?.bounds;
   if (bounds === undefined) return [];
   const policy = engine.policy.get('', '');
-  const cuts = policy === undefined ? [] : boundPolicy(policy.value, bounds).cuts;
+  const cuts = policy === undefined ? [] : boundPolicy(policy.value, bounds, sectionsOf(engine)).cuts;
   return [
     ...cuts.flatMap(({ field, message }) =>
       policy === undefined ? [] : [bounded(policy, field, `the server bounds the FleetPolicy: ${message}`)],

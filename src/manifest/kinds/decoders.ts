@@ -1,11 +1,8 @@
 import { validate as validateCluster } from '../../../generated/kubernetes-cluster.js';
 import { validate as validatePlacement } from '../../../generated/placement.js';
 import { validate as validateApproval } from '../../../generated/removal-approval.js';
-import { validate as validateShoot } from '../../../generated/shoot.js';
-import { readDataplane } from '../../domains/health/manifest/decode.ts';
-import { readMirror } from '../../domains/services/manifest/mirror.ts';
 import type { DeclarationValues } from '../../model/desired.ts';
-import type { EngineKind } from '../../model/engine-kinds.ts';
+import { type EngineKind, engineKindIds } from '../../model/engine-kinds.ts';
 import { readGlob } from '../../model/glob.ts';
 import { parseClusterName, parseDigest, quote } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -13,14 +10,33 @@ import { countWildcards } from '../../model/path-pattern.ts';
 import { must } from '../../model/result.ts';
 import { parseRfc3339 } from '../../model/time.ts';
 import { fieldError, fieldWarning } from '../problem.ts';
-import { readPolicy } from './policy.ts';
-import { checkForeign, type Decoded, decoder } from './reading.ts';
+import { createPolicyReader, type DomainPolicy } from './policy.ts';
+import { type Decoded, decoder } from './reading.ts';
 import { checkLabels, readClusterChoice, sortedUnique } from './selectors.ts';
 
-/** The decoders of all engine kinds. */
-export const decoders: {
+/** The decoder of each engine kind. */
+export type Decoders = {
   readonly [Kind in EngineKind]: (document: JsonObject) => Decoded<DeclarationValues[Kind]>;
-} = {
+};
+
+/** What a domain adds to the reading of manifests. */
+export interface DomainManifest extends DomainPolicy {
+  /** The decoders of its kinds. */
+  readonly decoders: Partial<Decoders>;
+}
+
+/** The decoders of all engine kinds. Throws if no domain decodes a kind of the registry. */
+export function createDecoders(domains: readonly DomainManifest[]): Decoders {
+  const all: Partial<Decoders> = Object.assign(
+    { ...CORE, FleetPolicy: createPolicyReader(domains) },
+    ...domains.map(({ decoders }) => decoders),
+  );
+  const missing = engineKindIds.find((id) => all[id] === undefined);
+  if (missing !== undefined) throw new Error(`no domain decodes the kind ${missing}`);
+  return all as Decoders;
+}
+
+const CORE: Pick<Decoders, 'KubernetesCluster' | 'Placement' | 'RemovalApproval'> = {
   KubernetesCluster: decoder(validateCluster, ({ metadata, spec }, problems) => {
     const labels = metadata.labels ?? {};
     problems.push(...checkLabels(labels, ['metadata', 'labels']));
@@ -44,7 +60,6 @@ export const decoders: {
     const drift = driftMode === undefined ? {} : { driftMode };
     return { name: metadata.name, paths: sortedUnique(spec.paths), clusters, ...drift };
   }),
-  ServiceMirror: readMirror,
   RemovalApproval: decoder(validateApproval, ({ metadata, spec: { digest: written, expires } }, problems) => {
     // The schema has the form of digests.
     const digest = must(parseDigest(written));
@@ -55,12 +70,6 @@ export const decoders: {
     }
     return { name: metadata.name, digest, ...(expiresAt === undefined ? {} : { expiresAt }) };
   }),
-  FleetPolicy: readPolicy,
-  Dataplane: readDataplane,
-  Shoot: (document) => {
-    const { problems, value } = checkForeign(document, validateShoot);
-    return value === undefined ? { problems } : { problems, metadata: value.metadata, value: document };
-  },
 };
 
 /** Each wildcard can cost work for every character of every path. */

@@ -1,28 +1,41 @@
 import { type FleetPolicySpec, validate } from '../../../generated/fleet-policy.js';
-import { readCare } from '../../domains/care/manifest/settings.ts';
 import { type IgnoredFields, MOST_POLICY_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
-import type { FleetPolicy, HealthSettings } from '../../model/desired.ts';
-import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
+import type { FleetPolicy } from '../../model/desired.ts';
+import { defaultFleetPolicy, type PolicySection, settingsOfPolicy } from '../../model/fleet-policy.ts';
 import { type HealthCheck, kindOfCheck } from '../../model/health-check.ts';
-import { compareText } from '../../model/json.ts';
+import { compareText, type JsonObject } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
-import { decoder } from './reading.ts';
+import { type Decoded, decoder } from './reading.ts';
 import { readSelector, sortedUnique } from './selectors.ts';
 
-/** Decodes a `FleetPolicy`; fills in the defaults. */
-export const readPolicy = decoder(validate, ({ spec = {} }, problems): FleetPolicy => {
-  const policy: FleetPolicy = {
-    guards: { ...defaultFleetPolicy.guards, ...spec.guards },
-    safeMode: { ...defaultFleetPolicy.safeMode, ...spec.safeMode },
-    status: { ...defaultFleetPolicy.status, ...spec.status },
-    discovery: readDiscovery(spec, problems),
-    drift: { ...defaultFleetPolicy.drift, ...spec.drift, ignoredFields: readIgnoredFields(spec) },
-    health: readHealth(spec, problems),
-    healthChecks: readHealthChecks(spec, problems),
-    care: readCare(spec, problems),
-  };
-  const text = settingsText(settingsOfPolicy(policy));
+/** What a domain adds to the reading of a FleetPolicy. */
+export interface DomainPolicy {
+  /** Reads its section, and adds what is wrong with it. */
+  readonly policy?: (spec: FleetPolicySpec, problems: FieldProblem[]) => Partial<FleetPolicy>;
+  readonly section?: PolicySection;
+}
+
+/** Makes the decoder of a `FleetPolicy`; it fills in the defaults. */
+export function createPolicyReader(domains: readonly DomainPolicy[]): (document: JsonObject) => Decoded<FleetPolicy> {
+  return decoder(validate, ({ spec = {} }, problems): FleetPolicy => {
+    const policy: FleetPolicy = {
+      guards: { ...defaultFleetPolicy.guards, ...spec.guards },
+      safeMode: { ...defaultFleetPolicy.safeMode, ...spec.safeMode },
+      status: { ...defaultFleetPolicy.status, ...spec.status },
+      discovery: readDiscovery(spec, problems),
+      drift: { ...defaultFleetPolicy.drift, ...spec.drift, ignoredFields: readIgnoredFields(spec) },
+      healthChecks: readHealthChecks(spec, problems),
+      ...Object.assign({}, ...domains.map((domain) => domain.policy?.(spec, problems))),
+    };
+    checkForAgents(policy, domains, problems);
+    return policy;
+  });
+}
+
+function checkForAgents(policy: FleetPolicy, domains: readonly DomainPolicy[], problems: FieldProblem[]): void {
+  const sections = domains.flatMap(({ section }) => section ?? []);
+  const text = settingsText(settingsOfPolicy(policy, sections));
   const bytes = Buffer.byteLength(text);
   const parsed = parseSettings(text);
   if (bytes > MOST_POLICY_BYTES) {
@@ -31,8 +44,7 @@ export const readPolicy = decoder(validate, ({ spec = {} }, problems): FleetPoli
   } else if (!parsed.ok) {
     problems.push(fieldError('PolicyNotTaken', ['spec'], `no agent would take what it says: ${parsed.problem}`));
   }
-  return policy;
-});
+}
 
 function readDiscovery({ discovery = {} }: FleetPolicySpec, problems: FieldProblem[]): FleetPolicy['discovery'] {
   const selector = (
@@ -46,20 +58,6 @@ function readDiscovery({ discovery = {} }: FleetPolicySpec, problems: FieldProbl
     excludedKinds: sortedUnique(discovery.excludedKinds),
     ...selector('namespaceSelector'),
     ...selector('objectSelector'),
-  };
-}
-
-function readHealth({ health = {} }: FleetPolicySpec, problems: FieldProblem[]): HealthSettings {
-  const { sidecars, podSelector, injector, ...rest } = health;
-  const defaults = defaultFleetPolicy.health;
-  return {
-    ...defaults,
-    ...rest,
-    sidecars: sidecars === undefined ? defaults.sidecars : [...new Set(sidecars)],
-    injector: { ...defaults.injector, ...injector },
-    ...(podSelector === undefined
-      ? {}
-      : { podSelector: readSelector(podSelector, ['spec', 'health', 'podSelector'], problems) }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { EngineDiagnostic, ValueRef } from '../../engine/domain.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
-import { createLocator as createPlaceLocator, type LocateAll, type Place } from '../../manifest/locate.ts';
+import type { LocateAll, Place } from '../../manifest/locate.ts';
 import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/diagnostic.ts';
 import type { SourceTable } from '../source-table.ts';
 
@@ -21,7 +21,7 @@ interface LocatorDeps {
   readonly engine: Engine;
   readonly sources: Pick<SourceTable, 'get'>;
   /** Absent: in this thread. */
-  readonly locate?: LocateAll;
+  readonly locate: LocateAll;
 }
 
 /** A place that is asked for. */
@@ -35,7 +35,7 @@ interface Asked {
  * Finds lines. They are no part of any value, so the blob is read and parsed again on request: once for all places in it that
  * are asked for in the same turn.
  */
-export function createLocator({ engine, sources, locate = locateHere }: LocatorDeps) {
+export function createLocator({ engine, sources, locate }: LocatorDeps) {
   const cache = new Map<string, FoundValue>();
   /** By source, path and blob, until the turn ends. */
   const waiting = new Map<string, Asked[]>();
@@ -88,11 +88,6 @@ export function createLocator({ engine, sources, locate = locateHere }: LocatorD
     /** The place of a value, of a field that of its key. */
     findField: (ref: ValueRef): Promise<FoundValue> => look(ref, 'key'),
   };
-}
-
-/** Finds places in this thread. */
-export async function locateHere(...[path, bytes, places]: Parameters<LocateAll>): ReturnType<LocateAll> {
-  return places.map(createPlaceLocator(path, bytes));
 }
 
 /** Files that are read at once to find lines in them. */

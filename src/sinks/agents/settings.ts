@@ -1,5 +1,5 @@
 import type { Derived } from '../../engine/collections/types.ts';
-import type { Engine } from '../../engine/graph.ts';
+import { type Engine, sectionsOf } from '../../engine/graph.ts';
 import { type AgentNeeds, type AgentSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import { boundPolicy, defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
@@ -14,6 +14,7 @@ export function createSettingsSender(
   knowsAll: () => boolean,
 ) {
   const changes = needsOf(engine).map((needs) => engine.graph.watch(needs));
+  const sections = sectionsOf(engine);
   /** Suspended clusters with unsent settings. */
   const unsent = new Set<string>();
   /** The policy in force as it was declared, and within the bounds of the server. */
@@ -28,9 +29,9 @@ export function createSettingsSender(
     if (inForce === undefined || inForce === declared) return false;
     declared = inForce;
     const bounds = engine.inputs.fleet.get('', '')?.bounds;
-    policy = bounds === undefined ? inForce : boundPolicy(inForce, bounds).policy;
+    policy = bounds === undefined ? inForce : boundPolicy(inForce, bounds, sections).policy;
     const before = common;
-    common = settingsText(settingsOfPolicy(policy));
+    common = settingsText(settingsOfPolicy(policy, sections));
     return before !== common;
   };
   const send = (cluster: string): void => {
@@ -58,7 +59,7 @@ export function createSettingsSender(
 export function agentSettings(engine: Engine, cluster: string, inForce: FleetPolicy): AgentSettings {
   const needs = needsOf(engine).flatMap((each) => each.get('', cluster) ?? []);
   const care = needs.find((each) => each.care !== undefined)?.care;
-  return settingsOfPolicy(inForce, {
+  return settingsOfPolicy(inForce, sectionsOf(engine), {
     kinds: needs.flatMap(({ kinds }) => kinds),
     ...(care === undefined ? {} : { care }),
   });

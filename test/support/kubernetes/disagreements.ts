@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { resourcePath } from '../../../src/adapters/kubernetes/api/paths.ts';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type JsonObject, objectOf, textOf } from '../../../src/model/json.ts';
 import { metadataOf } from '../../../src/model/object-key.ts';
 import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import type { KubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
 import type { KindSchema } from '../../../src/validation/values/schema.ts';
+import { decodeFile } from '../decode-file.ts';
 import { mutationsOf } from './mutations.ts';
 
 /** A manifest that one side refuses and the other accepts. */

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { openSourceDecoder } from '../../../src/compose/decoding/source-decoder.ts';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';
 import { plainText } from '../../support/expanding-manifests.ts';
 

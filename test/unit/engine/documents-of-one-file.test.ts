@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { stageFile } from '../../../src/runtime/replica/sources.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 

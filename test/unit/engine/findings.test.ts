@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { decoders } from '../../../src/domains/decoders.ts';
 import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { engineDiagnostics, unusedPaths } from '../../../src/engine/status/diagnostics.ts';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { locate } from '../../../src/manifest/locate.ts';
 import { displayLocation } from '../../../src/model/diagnostic.ts';
 import { parseSourceName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 const SOURCE = must(parseSourceName('git'));
@@ -25,7 +26,7 @@ function findingsOf(files: Readonly<Record<string, string>>): readonly string[] 
   return [...engineDiagnostics(engine), ...unusedPaths(engine)].map(({ reason, at }) => {
     const places = at.map(
       ({ path, identity, field = [] }) =>
-        locate(path, bytesOf(files[path] ?? ''), { identity, field, part: 'value' })?.at,
+        locate(decoders, path, bytesOf(files[path] ?? ''), { identity, field, part: 'value' })?.at,
     );
     return `${reason}: ${places.map((place) => (place === undefined ? '?' : displayLocation(place))).join(', ')}`;
   });

@@ -4,8 +4,8 @@ import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { MOST_FOREIGN_STEPS, shareOfPath } from '../../../src/engine/placement/matching.ts';
 import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { stageFile } from '../../../src/runtime/replica/sources.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 

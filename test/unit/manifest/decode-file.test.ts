@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
+import { careDefaults } from '../../../src/domains/care/model/settings.ts';
+import { decoders } from '../../../src/domains/decoders.ts';
+import { healthDefaults } from '../../../src/domains/health/model/settings.ts';
 import { locate } from '../../../src/manifest/locate.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf, complaints, contentOf, documentsOf } from '../../support/decoding.ts';
 
 const NAMESPACE = 'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: web\n';
@@ -105,7 +108,7 @@ items:
     ]);
     const bytes = bytesOf(text.slice(0, text.indexOf('""')).concat('b}'));
     const at = (field: string) =>
-      locate('a.yaml', bytes, { identity: '/ConfigMap//b', field: [field], part: 'value' })?.at;
+      locate(decoders, 'a.yaml', bytes, { identity: '/ConfigMap//b', field: [field], part: 'value' })?.at;
     expect(at('metadata')).toEqual({ path: 'a.yaml', line: 5, column: 13 });
     expect(at('kind')).toEqual({ path: 'a.yaml', line: 5, column: 3 });
   });
@@ -297,7 +300,7 @@ spec:
     const text = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: fleet}\n';
     expect(contentOf(text)).toEqual({
       ...{ type: 'declaration', kind: 'FleetPolicy', key: '', namespace: '', name: 'fleet' },
-      value: defaultFleetPolicy,
+      value: { ...defaultFleetPolicy, health: healthDefaults, care: careDefaults },
     });
     const spec =
       'spec: {guards: {maxRemovalsPerCluster: 0}, safeMode: {mode: off}, discovery: {excludedKinds: [Pod, Event]}}\n';

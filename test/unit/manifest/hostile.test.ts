@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type DecodeLimits, defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { compileGlob } from '../../../src/model/glob.ts';
 import { canonicalJson } from '../../../src/model/json.ts';
 import { applyFixes } from '../../../src/validation/fixes.ts';
 import { suppress } from '../../../src/validation/suppressions.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf, complaints, contentOf } from '../../support/decoding.ts';
 import { placementYaml } from '../../support/manifests.ts';
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { decoders } from '../../../src/domains/decoders.ts';
 import { locate } from '../../../src/manifest/locate.ts';
 import type { WrittenPath } from '../../../src/model/field-path.ts';
 import { bytesOf } from '../../support/decoding.ts';
@@ -29,7 +30,7 @@ name: web
 networking: {address: 10.0.0.1, inbound: [{port: 1}, {port: 2}]}
 `;
 const find = (identity: string, field: WrittenPath = [], part: 'key' | 'value' = 'key') =>
-  locate('a.yaml', bytesOf(TEXT), { identity, field, part })?.at;
+  locate(decoders, 'a.yaml', bytesOf(TEXT), { identity, field, part })?.at;
 
 describe('locate', () => {
   it('finds documents by identity, repetitions and items of lists too', () => {
@@ -53,7 +54,7 @@ describe('locate', () => {
   it('finds nothing where there is nothing', () => {
     expect(find('/ConfigMap//b')).toBeUndefined();
     expect(find('/ConfigMap//a#3')).toBeUndefined();
-    expect(locate('a.yaml', bytesOf('['), { identity: '/ConfigMap//a', part: 'key' })).toBeUndefined();
+    expect(locate(decoders, 'a.yaml', bytesOf('['), { identity: '/ConfigMap//a', part: 'key' })).toBeUndefined();
   });
 });
 
@@ -70,7 +71,8 @@ spec:
     - east
 `;
   const at = (field: WrittenPath) =>
-    locate('p.yaml', bytesOf(PLACEMENT), { identity: 'fleetrelay.dev/Placement//p', field, part: 'value' })?.at;
+    locate(decoders, 'p.yaml', bytesOf(PLACEMENT), { identity: 'fleetrelay.dev/Placement//p', field, part: 'value' })
+      ?.at;
 
   it('points at the value of a field', () => {
     expect(at(['metadata', 'name'])).toEqual({ path: 'p.yaml', line: 3, column: 18 });
@@ -84,7 +86,8 @@ spec:
   });
   it('says whether it found the field or its nearest parent', () => {
     const found = (field: WrittenPath) =>
-      locate('p.yaml', bytesOf(PLACEMENT), { identity: 'fleetrelay.dev/Placement//p', field, part: 'key' })?.isParent;
+      locate(decoders, 'p.yaml', bytesOf(PLACEMENT), { identity: 'fleetrelay.dev/Placement//p', field, part: 'key' })
+        ?.isParent;
     expect(found(['spec', 'clusters', 'names', 1])).toBe(false);
     expect(found(['spec', 'clusters', 'names', 3])).toBe(true);
     expect(found(['spec', 'clusters', 'names', { item: 'south' }])).toBe(true);
@@ -92,6 +95,6 @@ spec:
   });
   it('finds the name of a document that has its metadata at its root', () => {
     const place = { identity: 'kuma.io/Dataplane//web@default', field: ['metadata', 'name'], part: 'value' } as const;
-    expect(locate('a.yaml', bytesOf(TEXT), place)?.at).toEqual({ path: 'a.yaml', line: 23, column: 7 });
+    expect(locate(decoders, 'a.yaml', bytesOf(TEXT), place)?.at).toEqual({ path: 'a.yaml', line: 23, column: 7 });
   });
 });

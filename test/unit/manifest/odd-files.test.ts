@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { complaints, contentOf, documentsOf } from '../../support/decoding.ts';
 
 const NAMESPACE = 'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n';

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { careSection } from '../../../src/domains/care/engine/settings.ts';
+import { careDefaults } from '../../../src/domains/care/model/settings.ts';
 import { boundPolicy, defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 
 const unbounded = { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: true } as const;
@@ -44,10 +46,10 @@ describe('boundPolicy', () => {
     expect(boundPolicy(policy, { ...unbounded, safeModes: ['strict'] }).policy.safeMode.mode).toBe('strict');
   });
   it('switches off the remediation of webhooks that the server does not allow', () => {
-    const care = { ...policy.care, webhookRemediatorEnabled: true };
+    const care = { ...careDefaults, webhookRemediatorEnabled: true };
     const wanted = { ...policy, care };
-    expect(boundPolicy(wanted, unbounded)).toEqual({ policy: wanted, cuts: [] });
-    expect(boundPolicy(wanted, { ...unbounded, webhookRemediator: false })).toEqual({
+    expect(boundPolicy(wanted, unbounded, [careSection])).toEqual({ policy: wanted, cuts: [] });
+    expect(boundPolicy(wanted, { ...unbounded, webhookRemediator: false }, [careSection])).toEqual({
       policy: { ...policy, care: { ...care, webhookRemediatorEnabled: false } },
       cuts: [
         {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf, complaints } from '../../support/decoding.ts';
 
 const partsOf = (path: string, text: string) => decodeFile(path, bytesOf(text), '').parts;

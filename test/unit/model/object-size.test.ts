@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../src/model/json.ts';
 import { aboveRequest, objectLimits, REQUEST_BYTES, sizeOf } from '../../../src/model/object-size.ts';
 import { contentProblem, shapeOf } from '../../../src/relay/wire/content.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 const text = fc.oneof(

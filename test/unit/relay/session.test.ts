@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { healthDefaults } from '../../../src/domains/health/model/settings.ts';
 import {
   type AgentHello,
   type ObjectResult,
@@ -11,7 +12,6 @@ import {
 } from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
-import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { parseFleetName } from '../../../src/model/ids.ts';
 import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
@@ -659,7 +659,7 @@ test('only an agent that takes them is sent the settings of the injector, of opt
   const capabilities = [TAKES_SETTINGS, TAKES_INJECTOR, TAKES_LIVE_OPT_OUTS, TAKES_HEALTH_CHECKS];
   const east = await world.connect({ capabilities });
   const west = await world.connect({ cluster: other, capabilities: [TAKES_SETTINGS] });
-  const { injector } = defaultFleetPolicy.health;
+  const { injector } = healthDefaults;
   const healthChecks = [{ apiVersion: 'example.com/v1', kind: 'Database', current: 'status.ready' }];
   const settings: AgentSettings = { ...NO_SETTINGS, injector, ignoreLiveOptOuts: true, healthChecks };
   sessionOf(world).settings(settings);

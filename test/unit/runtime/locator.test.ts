@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { decoders } from '../../../src/domains/decoders.ts';
 import { createLocator as createPlaceLocator, type LocateAll } from '../../../src/manifest/locate.ts';
 import { createLocator, locatedDiagnostics } from '../../../src/runtime/api/locator.ts';
 import { bytesOf } from '../../support/decoding.ts';
@@ -26,7 +27,7 @@ describe('the lines of diagnostics', () => {
     const { lines } = await located(
       async (path, bytes, places) => {
         parsed.push(`${path} ${places.length}`);
-        return places.map(createPlaceLocator(path, bytes));
+        return places.map(createPlaceLocator(decoders, path, bytes));
       },
       async () => {
         reads += 1;
@@ -55,7 +56,7 @@ describe('the lines of diagnostics', () => {
   it('are looked for again while the source cannot be read', async () => {
     let reads = 0;
     const { lines } = await located(
-      async (path, bytes, places) => places.map(createPlaceLocator(path, bytes)),
+      async (path, bytes, places) => places.map(createPlaceLocator(decoders, path, bytes)),
       async () => {
         reads += 1;
         return reads <= 2 ? undefined : bytesOf(text);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { healthDefaults } from '../../../src/domains/health/model/settings.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { policyYaml } from '../../support/manifests.ts';
 import { base, restart, startedWorld, typo } from '../../support/started-world.ts';
@@ -17,7 +17,7 @@ spec:
     ignoredFields: [{ group: apps, kind: Deployment, fields: [spec.replicas] }]
 `;
 
-const { injector } = defaultFleetPolicy.health;
+const { injector } = healthDefaults;
 const defaults = { ...NO_SETTINGS, injector };
 
 const asSettings = {

@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
+import { careDefaults } from '../../../src/domains/care/model/settings.ts';
+import { healthDefaults } from '../../../src/domains/health/model/settings.ts';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../../src/model/fleet-policy.ts';
 import { parseGoDuration } from '../../../src/model/go-duration.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../src/model/json.ts';
 import { ok } from '../../../src/model/result.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 
 const names = readdirSync('schemas').sort();
 const schemas = names.map(
@@ -102,15 +104,16 @@ describe('schemas', () => {
           )
         : schema.default;
     const spec = (schemaOf('fleet-policy.json').properties as JsonObject).spec as JsonObject;
-    const { care, drift, ...others } = objectOf(defaultsOf(spec));
-    const { care: careInCode, drift: driftInCode, ...othersInCode } = defaultFleetPolicy;
+    const { care, drift, health, ...others } = objectOf(defaultsOf(spec));
+    const { drift: driftInCode, ...othersInCode } = defaultFleetPolicy;
     expect(others).toEqual(othersInCode);
+    expect(health).toEqual(healthDefaults);
     // What a policy does not say of drift is not in its value; agents do then what the schema states.
     const stated = { ...defaultFleetPolicy, drift: drift as unknown as typeof driftInCode };
-    expect(settingsOfPolicy(stated)).toEqual(settingsOfPolicy(defaultFleetPolicy));
+    expect(settingsOfPolicy(stated, [])).toEqual(settingsOfPolicy(defaultFleetPolicy, []));
     expect(drift).toMatchObject(driftInCode);
     // The schema has durations in Go's form, and describes the list in words.
-    expect(parseGoDuration(String(objectOf(care).monitorPeriod))).toEqual(ok(careInCode.monitorPeriodMillis));
+    expect(parseGoDuration(String(objectOf(care).monitorPeriod))).toEqual(ok(careDefaults.monitorPeriodMillis));
   });
 
   it.each(schemas)('%s: its own examples are valid', (name, schema) => {

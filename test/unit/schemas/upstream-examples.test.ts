@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 
 const folder = join(import.meta.dirname, 'fixtures');
 

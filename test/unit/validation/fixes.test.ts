@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type FieldProblem, fieldError, typeFix, withFix } from '../../../src/manifest/problem.ts';
 import type { Diagnostic } from '../../../src/model/diagnostic.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { applyFixes, type FixedText } from '../../../src/validation/fixes.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 /** A check in which `spec.text` and the items of `spec.texts` are text, and `spec.flag` is a boolean. */

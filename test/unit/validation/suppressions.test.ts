@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type Diagnostic, diagnosticOf } from '../../../src/model/diagnostic.ts';
 import { suppress } from '../../../src/validation/suppressions.ts';
+import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 /** A finding at the first place of a word in the text. */

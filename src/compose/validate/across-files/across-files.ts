@@ -1,3 +1,4 @@
+import { decoders } from '../../../domains/decoders.ts';
 import { readDocuments } from '../../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../../manifest/limits.ts';
 import { readFile } from '../../../manifest/read-file.ts';
@@ -121,7 +122,7 @@ function* referencesIn(
   const content = bytesOf(file, read);
   if (!content.ok) return;
   const documents = readFile(file.name, content.bytes, defaultDecodeLimits);
-  for (const { document, path, value } of readDocuments(documents)) {
+  for (const { document, path, value } of readDocuments(documents, decoders)) {
     if (!isJsonObject(value) || !suspects.has(factsOf(value)?.key ?? '')) continue;
     for (const problem of check.problemsOf(value)) {
       yield documents.place(document, { ...problem, path: [...path, ...problem.path] }).diagnostic;

@@ -1,3 +1,4 @@
+import { decoders } from '../../../domains/decoders.ts';
 import { readDocuments } from '../../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../../manifest/limits.ts';
 import { createLocator, type Place } from '../../../manifest/locate.ts';
@@ -48,7 +49,7 @@ export function* locateFindings(
     const inFile = wanted.get(file.name);
     const content = inFile === undefined ? undefined : bytesOf(file, read);
     if (inFile === undefined || content?.ok !== true) continue;
-    const find = createLocator(file.name, content.bytes);
+    const find = createLocator(decoders, file.name, content.bytes);
     const findObject = inFile.some(({ isOfFacts }) => isOfFacts) ? objectLocator(file.name, content.bytes) : undefined;
     for (const place of inFile) {
       const at = place.isOfFacts === true ? findObject?.(place) : find({ ...place, part: 'value' })?.at;
@@ -67,7 +68,7 @@ function objectLocator(path: string, bytes: Uint8Array): (place: UnlocatedPlace)
   const file = readFile(path, bytes, defaultDecodeLimits);
   const counts = new Map<string, number>();
   const names = new Map<string, Location>();
-  for (const { document, path: steps, value } of readDocuments(file)) {
+  for (const { document, path: steps, value } of readDocuments(file, decoders)) {
     const key = isJsonObject(value) ? factsOf(value)?.key : undefined;
     if (key === undefined) continue;
     const count = (counts.get(key) ?? 0) + 1;

@@ -8,6 +8,7 @@ import { type Diagnostic, diagnosticOf, displayLocation } from '../../../model/d
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/json.ts';
 import { parseApiVersion } from '../../../model/object-key.ts';
 import { problemOfWebhook, webhookConfigurationKinds } from '../../../model/webhooks/problematic.ts';
+import { decoders } from '../../decoders.ts';
 import { remediateConfiguration } from '../model/remediate.ts';
 
 /** What is judged of a webhook configuration. */
@@ -58,7 +59,7 @@ export async function judgeWebhooks(
   return { configurations, diagnostics };
 }
 
-const OPTIONS = { limits: defaultDecodeLimits, fixes: false };
+const OPTIONS = { decoders, limits: defaultDecodeLimits, fixes: false };
 
 function isConfiguration(value: JsonValue): value is JsonObject {
   if (!isJsonObject(value)) return false;

@@ -18,7 +18,7 @@ import type { ShootOperation } from './operation/operations.ts';
 import type { AnsweredRequest, DeclaredRequest } from './operation/requests.ts';
 import { wireOperations } from './operation/wire.ts';
 import { deriveRemediations, remediationViewRows } from './remediations.ts';
-import { careSettings } from './settings.ts';
+import { careSection, careSettings } from './settings.ts';
 import { deriveUndeclaredShoots, shownShoots } from './shown-shoots.ts';
 import { deriveSleepers, deriveSleepingClusters } from './sleep.ts';
 import { deriveShootStatuses } from './statuses.ts';
@@ -45,6 +45,7 @@ interface CareReport extends DomainReport {
 export const care: Domain<CareParts> = {
   name: CARE,
   readsLive: {},
+  section: careSection,
   settings: (policy) => careSettings(policy) as unknown as JsonValue,
   accepts: acceptsHibernation,
   derive: (graph, core) => {

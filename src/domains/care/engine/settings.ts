@@ -1,8 +1,9 @@
 import type { Collection, Reader } from '../../../engine/collections/types.ts';
-import type { CareSettings, FleetPolicy } from '../../../model/desired.ts';
-import { kindAsInKeys } from '../../../model/fleet-policy.ts';
+import type { FleetPolicy } from '../../../model/desired.ts';
+import { kindAsInKeys, type PolicySection } from '../../../model/fleet-policy.ts';
 import type { JsonValue } from '../../../model/json.ts';
 import type { LabelSelector } from '../../../model/label-selector.ts';
+import { type CareSettings, careDefaults } from '../model/settings.ts';
 
 /** The part of the policy that care reads. */
 export interface CareSettingsRead extends Omit<CareSettings, 'conditionThresholds'> {
@@ -18,7 +19,7 @@ export interface CareSettingsRead extends Omit<CareSettings, 'conditionThreshold
 }
 
 /** Selects from the policy what care reads. */
-export function careSettings({ care, discovery }: FleetPolicy): CareSettingsRead {
+export function careSettings({ care = careDefaults, discovery }: FleetPolicy): CareSettingsRead {
   const { conditionThresholds, ...rest } = care;
   return {
     ...rest,
@@ -29,6 +30,18 @@ export function careSettings({ care, discovery }: FleetPolicy): CareSettingsRead
     selectsObjects: selects(discovery.objectSelector),
   };
 }
+
+/** The server decides whether a repository may switch on what changes webhooks of others. */
+export const careSection: PolicySection = {
+  bound: (policy, { webhookRemediator }, cuts) => {
+    if (policy.care?.webhookRemediatorEnabled !== true || webhookRemediator) return policy;
+    cuts.push({
+      field: ['spec', 'care', 'webhookRemediatorEnabled'],
+      message: 'care.webhookRemediatorEnabled is true, the server allows false',
+    });
+    return { ...policy, care: { ...policy.care, webhookRemediatorEnabled: false } };
+  },
+};
 
 function selects(selector: LabelSelector | undefined): boolean {
   if (selector === undefined) return false;

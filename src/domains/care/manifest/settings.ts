@@ -1,9 +1,8 @@
 import type { FleetPolicySpec } from '../../../../generated/fleet-policy.js';
 import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
-import type { CareSettings, ExtensionHeartbeat } from '../../../model/desired.ts';
 import type { FieldPath } from '../../../model/field-path.ts';
-import { defaultFleetPolicy } from '../../../model/fleet-policy.ts';
 import { parseGoDuration } from '../../../model/go-duration.ts';
+import { type CareSettings, careDefaults, type ExtensionHeartbeat } from '../model/settings.ts';
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 720 * 3_600_000;
@@ -11,7 +10,7 @@ const AT: FieldPath = ['spec', 'care'];
 
 /** Reads `care`; the schema has checked the types of conditions. A second entry for a condition or an extension is an error. */
 export function readCare({ care = {} }: FleetPolicySpec, problems: FieldProblem[]): CareSettings {
-  const defaults = defaultFleetPolicy.care;
+  const defaults = careDefaults;
   const duration = (name: DurationField, unset: number): number => {
     const text = care[name];
     return text === undefined ? unset : readDuration(text, [...AT, name], problems);
@@ -51,8 +50,7 @@ type DurationField =
 function staleMillis({ staleExtensionHealthChecks = {} }: Care, problems: FieldProblem[]): number | undefined {
   const { enabled = true, threshold } = staleExtensionHealthChecks;
   const path = [...AT, 'staleExtensionHealthChecks', 'threshold'];
-  const millis =
-    threshold === undefined ? defaultFleetPolicy.care.staleExtensionMillis : readDuration(threshold, path, problems);
+  const millis = threshold === undefined ? careDefaults.staleExtensionMillis : readDuration(threshold, path, problems);
   return enabled ? millis : undefined;
 }
 

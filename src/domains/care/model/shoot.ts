@@ -1,15 +1,17 @@
+import { engineKinds } from '../../../model/engine-kinds.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
 import { annotationOf } from '../../../model/object-key.ts';
 import { type CredentialsRotation, credentialsRotationOf } from './credentials-rotation.ts';
 
+declare module '../../../model/desired.ts' {
+  interface DeclarationValues {
+    /** As written. */
+    readonly Shoot: JsonObject;
+  }
+}
+
 /** The types of the conditions of a Shoot, in the order in which Gardener writes them. */
-export const SHOOT_CONDITIONS = [
-  'APIServerAvailable',
-  'ControlPlaneHealthy',
-  'ObservabilityComponentsHealthy',
-  'SystemComponentsHealthy',
-  'EveryNodeReady',
-] as const;
+export const SHOOT_CONDITIONS = engineKinds.Shoot.ownConditions;
 export type ShootCondition = (typeof SHOOT_CONDITIONS)[number];
 
 /** Names the KubernetesCluster that is the Shoot's cluster. */

@@ -4,8 +4,8 @@ import { type CliCommand, type CliContext, newCommand } from '../../../cli/comma
 import { CliError, EXIT } from '../../../cli/exit-codes.ts';
 import { styled, type TextOutput, toneOf, writeDiagnostics } from '../../../cli/output.ts';
 import { displayLocation } from '../../../model/diagnostic.ts';
-import { defaultFleetPolicy } from '../../../model/fleet-policy.ts';
 import { printable } from '../../../model/printable.ts';
+import { healthDefaults } from '../model/settings.ts';
 import type { ProbeSettings } from '../probes/settings.ts';
 
 interface Flags extends Partial<ProbeSettings> {
@@ -36,7 +36,7 @@ If a Pod is refused, nothing is printed and the exit code is 1.`;
 
 /** `fleetrelay inject -f FILE`: manifests with rewritten probes. Exit code 1 if a Pod is refused. */
 export function injectCommand(context: CliContext): CliCommand {
-  const { applicationProbeProxyPort, virtualProbesEnabled, virtualProbesPort } = defaultFleetPolicy.health.injector;
+  const { applicationProbeProxyPort, virtualProbesEnabled, virtualProbesPort } = healthDefaults.injector;
   return newCommand('inject', context)
     .summary('rewrite the probes of Pods in manifests, as the webhook does')
     .description(
@@ -112,7 +112,7 @@ function booleanOf(text: string): boolean | undefined {
 }
 
 function settingsOf(flags: Flags, env: CliContext['env']): ProbeSettings {
-  const { applicationProbeProxyPort, virtualProbesEnabled, virtualProbesPort } = defaultFleetPolicy.health.injector;
+  const { applicationProbeProxyPort, virtualProbesEnabled, virtualProbesPort } = healthDefaults.injector;
   const port = (least: number) => (text: string) => {
     const value = Number(text);
     return /^\d+$/.test(text) && value >= least && value <= 65_535 ? value : undefined;

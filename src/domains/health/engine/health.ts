@@ -5,6 +5,7 @@ import type { FindingReason } from '../../../model/diagnostic.ts';
 import type { JsonValue } from '../../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { HealthReport, StreamState } from '../model/dataplane-health.ts';
+import { healthDefaults, healthSection } from '../model/settings.ts';
 import { deriveDataplaneStatuses } from './dataplane-statuses.ts';
 import { deriveDataplanes } from './dataplane-values.ts';
 import { type Doubt, deriveDeclaredDataplanes, type KnownDataplane } from './dataplanes.ts';
@@ -37,7 +38,8 @@ export interface HealthParts extends DomainParts {
 export const health: Domain<HealthParts> = {
   name: 'health',
   readsLive: {},
-  settings: ({ health: settings }: FleetPolicy) => {
+  section: healthSection,
+  settings: ({ health: settings = healthDefaults }: FleetPolicy) => {
     const reports: ReportSettings = { reportWaitSeconds: settings.reportWaitSeconds };
     return { ...podSettings(settings), ...reports } as unknown as JsonValue;
   },

@@ -1,8 +1,8 @@
 import type { Collection, Derived, Graph, Reader } from '../../../engine/collections/types.ts';
 import type { LiveObject } from '../../../model/agent.ts';
-import type { HealthSettings } from '../../../model/desired.ts';
 import type { JsonValue } from '../../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import type { HealthSettings } from '../model/settings.ts';
 import type { KnownDataplane, Uncounted } from './dataplanes.ts';
 import {
   isOfKind,

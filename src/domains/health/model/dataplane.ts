@@ -4,6 +4,12 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, tex
 import { labelsOf, metadataOf } from '../../../model/object-key.ts';
 import { durationMs, enumNameOf, integerOf } from '../../../model/proto-json.ts';
 
+declare module '../../../model/desired.ts' {
+  interface DeclarationValues {
+    readonly Dataplane: DeclaredDataplane;
+  }
+}
+
 /** A data plane proxy of Kuma with defaults resolved, from a declaration, a live Dataplane or a Pod. */
 export interface Dataplane {
   readonly mesh: string;

@@ -1,5 +1,4 @@
 import type { LiveObject } from '../../../model/agent.ts';
-import type { MirrorNamespaces } from '../../../model/desired.ts';
 import { SERVICE_NAME_LABEL } from '../../../model/endpoints.ts';
 import type { engineKinds } from '../../../model/engine-kinds.ts';
 import { objectOf, textOf } from '../../../model/json.ts';
@@ -7,6 +6,7 @@ import { type LabelSelector, matchesLabels } from '../../../model/label-selector
 import { mirrorLabels } from '../../../model/mirror-labels.ts';
 import { matchesAnyName } from '../../../model/name-glob.ts';
 import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../../model/object-key.ts';
+import type { MirrorNamespaces } from '../model/mirror.ts';
 
 /** The kinds of live objects that mirroring reads, by `group/Kind`. */
 export const liveKinds = {

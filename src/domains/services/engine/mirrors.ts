@@ -14,12 +14,13 @@ import {
   tallyOf,
 } from '../../../engine/status/progress.ts';
 import type { LiveObject } from '../../../model/agent.ts';
-import type { ClusterChoice, MirrorCopy, MirrorFrom } from '../../../model/desired.ts';
+import type { ClusterChoice } from '../../../model/desired.ts';
 import type { ClusterName } from '../../../model/ids.ts';
 import { compareText } from '../../../model/json.ts';
 import type { ObjectKey } from '../../../model/object-key.ts';
 import type { Origin } from '../../../model/output.ts';
 import { outOfReach, reaches } from '../../../model/source-rights.ts';
+import type { MirrorCopy, MirrorFrom } from '../model/mirror.ts';
 import {
   chooses,
   isService,

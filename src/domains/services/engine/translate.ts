@@ -1,7 +1,6 @@
 import type { Want } from '../../../engine/placement/wants.ts';
 import type { LiveObject } from '../../../model/agent.ts';
 import { REMOVED_AFTER, UPDATED_AFTER } from '../../../model/apply-order.ts';
-import type { MirrorCopy } from '../../../model/desired.ts';
 import { objectDigest } from '../../../model/digest.ts';
 import { SERVICE_NAME_LABEL } from '../../../model/endpoints.ts';
 import type { ClusterName, Digest } from '../../../model/ids.ts';
@@ -10,6 +9,7 @@ import { mirrorLabels } from '../../../model/mirror-labels.ts';
 import { matchesAnyName } from '../../../model/name-glob.ts';
 import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../../model/object-key.ts';
 import { createSharing } from '../../../model/shared-values.ts';
+import type { MirrorCopy } from '../model/mirror.ts';
 import { labelValue, mirroredName } from './names.ts';
 
 /** A finished object. */

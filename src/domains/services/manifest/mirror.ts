@@ -2,7 +2,7 @@ import { type ServiceMirrorSpec, validate } from '../../../../generated/service-
 import { decoder } from '../../../manifest/kinds/reading.ts';
 import { readClusterChoice, readSelector, sortedUnique } from '../../../manifest/kinds/selectors.ts';
 import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
-import type { MirrorFrom, ServiceMirror } from '../../../model/desired.ts';
+import type { MirrorFrom, ServiceMirror } from '../model/mirror.ts';
 
 /** Decodes a `ServiceMirror`. */
 export const readMirror = decoder(validate, ({ metadata, spec }, problems): ServiceMirror | undefined => {

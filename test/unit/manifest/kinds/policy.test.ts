@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { healthDefaults } from '../../../../src/domains/health/model/settings.ts';
 import { parseSettings, settingsText } from '../../../../src/model/agent-settings.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../../../src/model/fleet-policy.ts';
 import { complaints, contentOf } from '../../../support/decoding.ts';
@@ -11,20 +12,18 @@ const decoded = (health: string): unknown => {
 };
 
 describe('the health of a FleetPolicy', () => {
-  const { health } = defaultFleetPolicy;
-
   it('has the defaults for what it leaves out', () => {
-    expect(decoded('{}')).toEqual(health);
+    expect(decoded('{}')).toEqual(healthDefaults);
     expect(decoded('{reportWaitSeconds: 0, injector: {failurePolicy: Ignore}}')).toEqual({
-      ...health,
+      ...healthDefaults,
       reportWaitSeconds: 0,
-      injector: { ...health.injector, failurePolicy: 'Ignore' },
+      injector: { ...healthDefaults.injector, failurePolicy: 'Ignore' },
     });
   });
 
   it('names sidecars and selects Pods', () => {
     expect(decoded('{sidecars: [a, b, a], podSelector: {matchLabels: {app.kind: proxied}}}')).toEqual({
-      ...health,
+      ...healthDefaults,
       sidecars: ['a', 'b'],
       podSelector: { matchLabels: { 'app.kind': 'proxied' }, matchExpressions: [] },
     });
@@ -66,10 +65,10 @@ describe('the health checks of a FleetPolicy', () => {
       { apiVersion: 'example.com/v1', kind: 'Thing', current: 'status.ready' },
     ];
     expect(policy?.healthChecks).toEqual(expected);
-    const settings = settingsOfPolicy(policy ?? defaultFleetPolicy);
+    const settings = settingsOfPolicy(policy ?? defaultFleetPolicy, []);
     expect(settings.healthChecks).toEqual(expected);
     expect(parseSettings(settingsText(settings))).toEqual({ ok: true, value: settings });
-    expect('healthChecks' in settingsOfPolicy(defaultFleetPolicy)).toBe(false);
+    expect('healthChecks' in settingsOfPolicy(defaultFleetPolicy, [])).toBe(false);
   });
 
   it.each([

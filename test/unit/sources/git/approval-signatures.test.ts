@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../../src/manifest/decode-file.ts';
 import { sha256 } from '../../../../src/model/digest.ts';
 import { parseSourceName } from '../../../../src/model/ids.ts';
 import { must } from '../../../../src/model/result.ts';
 import { createGitSource, type GitSourceOptions } from '../../../../src/sources/git/git-source.ts';
+import { decodeFile } from '../../../support/decode-file.ts';
 import { createFakeGitRemote } from '../../../support/git-fake-repo.ts';
 import { createKeptLog } from '../../../support/git-quiet-log.ts';
 import { configMapYaml } from '../../../support/manifests.ts';

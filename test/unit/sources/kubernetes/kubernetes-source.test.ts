@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../../src/manifest/decode-file.ts';
 import { parseSourceName } from '../../../../src/model/ids.ts';
 import type { ObjectKey } from '../../../../src/model/object-key.ts';
 import { must } from '../../../../src/model/result.ts';
 import { createKubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
 import { resourceOfPath, resourcePath } from '../../../../src/sources/kubernetes/resource-path.ts';
+import { decodeFile } from '../../../support/decode-file.ts';
 import {
   clusterResource,
   createFakeCustomResources,

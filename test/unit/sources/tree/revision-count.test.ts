@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { decodeFile } from '../../../../src/manifest/decode-file.ts';
 import { defaultRevisionLimits, type RevisionLimits } from '../../../../src/model/revision-limits.ts';
 import { emptyTree, readTree, type Tree } from '../../../../src/sources/tree/tree-reader.ts';
+import { decodeFile } from '../../../support/decode-file.ts';
 import { bytesOf } from '../../../support/decoding.ts';
 import { configMapYaml } from '../../../support/manifests.ts';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeFile } from '../../../../src/manifest/decode-file.ts';
 import { defaultRevisionLimits } from '../../../../src/model/revision-limits.ts';
 import type { TreeChange } from '../../../../src/ports/git-repo.ts';
 import { judgedFiles } from '../../../../src/sources/tree/judge-nodes.ts';
 import type { ReadTreeFile } from '../../../../src/sources/tree/tree-file.ts';
 import { treeOfParts, treeParts } from '../../../../src/sources/tree/tree-parts.ts';
 import { changesTo, emptyTree, readTree, type Tree } from '../../../../src/sources/tree/tree-reader.ts';
+import { decodeFile } from '../../../support/decode-file.ts';
 import { bytesOf } from '../../../support/decoding.ts';
 
 const object = (name: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import type { KubeAnswer, KubeClient, KubeRequest } from '../../../../adapters/kubernetes/api/types.ts';
 import { answerText } from '../../../../adapters/kubernetes/inventory/requests.ts';
 import { rootsText } from '../../../../adapters/tls/own-authority.ts';
-import { defaultFleetPolicy } from '../../../../model/fleet-policy.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../../model/json.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { Log } from '../../../../ports/log.ts';
 import type { InjectorSettings } from '../../model/injector-settings.ts';
+import { healthDefaults } from '../../model/settings.ts';
 import { keepConfiguration } from './keep-configuration.ts';
 import { readShared, type SharedWebhook, secretRequests } from './webhook-secret.ts';
 import { NO_TRUST, renewTrust, type ServedCertificate, withAnnounced } from './webhook-trust.ts';
@@ -40,7 +40,7 @@ export function createWebhookReconciler(
   /** From the server, in this term. */
   let received: InjectorSettings | undefined;
   let isConfigured: boolean | undefined;
-  const settings = (): InjectorSettings => received ?? shared.settings ?? defaultFleetPolicy.health.injector;
+  const settings = (): InjectorSettings => received ?? shared.settings ?? healthDefaults.injector;
 
   return {
     settings,

@@ -1,5 +1,6 @@
 import { load } from 'js-yaml';
 import { expect, it } from 'vitest';
+import { decoders } from '../../../../../src/domains/decoders.ts';
 import { engineDiagnostics } from '../../../../../src/engine/status/diagnostics.ts';
 import { locate } from '../../../../../src/manifest/locate.ts';
 import { bytesOf } from '../../../../support/decoding.ts';
@@ -30,7 +31,11 @@ function leftAlone(files: Readonly<Record<string, string>>, isAllowed = true): r
   engine.commit();
   return engineDiagnostics(engine).flatMap(({ reason, hint, message, at: [at] }) => {
     if (reason !== 'WebhookLeftAlone' || at === undefined) return [];
-    const place = locate(at.path, bytesOf(files[at.path] ?? ''), { ...at, field: at.field ?? [], part: 'value' });
+    const place = locate(decoders, at.path, bytesOf(files[at.path] ?? ''), {
+      ...at,
+      field: at.field ?? [],
+      part: 'value',
+    });
     return [`${at.path}:${place?.at.line} ${message}: ${hint}`];
   });
 }
