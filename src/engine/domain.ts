@@ -10,7 +10,7 @@ import type { PolicySection } from '../model/fleet-policy.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { Origin } from '../model/output.ts';
-import type { SourceRights } from '../model/source-rights.ts';
+import type { DeclarationJudges, SourceRights } from '../model/source-rights.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { Contribution, Derived, Graph, Index, Input } from './collections/types.ts';
 import type { Deadline } from './deadlines.ts';
@@ -70,6 +70,8 @@ export interface Domain<Parts extends DomainParts = DomainParts> {
   readonly section?: PolicySection;
   /** The part of the policy that the domain reads; a change of other parts does not wake it. */
   readonly settings?: (policy: FleetPolicy) => JsonValue;
+  /** What declarations of its kinds must be within, if their source is not the first one. */
+  readonly judges?: DeclarationJudges;
   /** Can refuse a change of a declaration of one of its kinds, which then holds as last known good. */
   readonly accepts?: Accepts;
   /** Declares the domain's collections. Runs once, before placement. */

@@ -1,5 +1,6 @@
 import { boundPolicy, defaultFleetPolicy, type PolicySection } from '../model/fleet-policy.ts';
 import type { JsonValue } from '../model/json.ts';
+import type { DeclarationJudges } from '../model/source-rights.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
 import type { AfterProgress, Domain, DomainInputs, DomainParts, DomainReport } from './domain.ts';
@@ -43,7 +44,7 @@ export function createEngine(graph: Graph, domains: readonly Domain[]) {
   const among = [...domains, drift];
   const inputs = declareInputs(graph);
   const base = { graph, inputs };
-  const desired = wireDesired(base, joinAccepts(among.map((domain) => domain.accepts)));
+  const desired = wireDesired(base, among);
   const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
   const wired = wireDomains(base, desired, documentWants, among);
   const wanted = wireWants(base, documentWants, wired);
@@ -166,9 +167,11 @@ interface Base {
 type Desired = ReturnType<typeof wireDesired>;
 
 /** The declarations of the sources, and the clusters of each document. */
-function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAccepts>) {
+function wireDesired({ graph, inputs }: Base, among: readonly Domain[]) {
+  const accepts = joinAccepts(among.map((domain) => domain.accepts));
+  const judges: DeclarationJudges = Object.assign({}, ...among.map((domain) => domain.judges));
   const rights = deriveRights(graph, inputs.sources);
-  const documents = deriveDocuments(graph, inputs.files, rights);
+  const documents = deriveDocuments(graph, inputs.files, rights, judges);
   const { fileProofs, doubtfulFiles } = deriveFileProofs(graph, inputs);
   const declarations = deriveDeclarations(graph, { ...inputs, documents, fileProofs, accepts });
   const clusters = deriveClusters(graph, declarations);

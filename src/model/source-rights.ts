@@ -1,4 +1,3 @@
-import { serviceField, servicesOf } from '../domains/health/model/dataplane.ts';
 import type { DeclarationValues, DocumentContent } from './desired.ts';
 import { type EngineKind, engineKindOf, engineKindRow } from './engine-kinds.ts';
 import type { WrittenPath } from './field-path.ts';
@@ -94,27 +93,6 @@ export function mayConcern(rights: SourceRights | undefined, own: string, other:
   return other !== undefined && selectsFilesOf(rights, own, other);
 }
 
-/** Whether a source may declare an endpoint of a service that another source has. */
-export function mayJoinService(rights: SourceRights | undefined, own: string, service: string, owner: string): boolean {
-  // A pattern would name services of others before these declare them.
-  const isNamed = !service.includes('*') && rights?.services?.includes(service) === true;
-  return isNamed || mayConcern(rights, own, owner);
-}
-
-/** Why a source may not declare an endpoint of a service that another source has. */
-export function notOfService(
-  source: string,
-  { mesh, service, owner }: { readonly mesh: string; readonly service: string; readonly owner: string },
-): Pick<RightsRefusal, 'message' | 'hint'> {
-  const message = `source ${source} may not join service ${service} of mesh ${mesh}, which source ${owner} has (allow.services of the source in the RelayConfig)`;
-  return { message, hint: `write ${service} itself, without *, in allow.services of source ${source} to let it join` };
-}
-
-/** Why a source may not declare a Shoot of a cluster. */
-export function notOwnCluster(source: string, cluster: string): string {
-  return `source ${source} may have Shoots only of clusters that it declares itself, and it does not declare cluster ${cluster}`;
-}
-
 /** Whether what a source declares may concern a cluster. */
 export function reaches(rights: SourceRights | undefined, cluster: string): boolean {
   return rights?.targets === undefined || matchesAnyName(rights.targets, cluster);
@@ -125,15 +103,25 @@ export function outOfReach(source: string, cluster: string): string {
   return `source ${source} may not reach cluster ${cluster} (allow.targets of the source in the RelayConfig)`;
 }
 
-/** Why a source may not have a document of this content; undefined: it may. */
+/** Why a source may not have a document of this content; undefined: it may. `judges`: those of domains. */
 export function refusalOf(
   rights: SourceRights | undefined,
   source: string,
   content: DocumentContent,
+  judges: DeclarationJudges,
 ): RightsRefusal | undefined {
   if (rights === undefined) return undefined;
-  if (content.type === 'declaration') return refusedDeclaration(rights, source, content);
-  const { ref } = content;
+  if (content.type === 'declaration') return refusedDeclaration(rights, source, content, judges);
+  return refusedObject(rights, source, content.ref);
+}
+
+/** Why a source may not ship an object; undefined: it may, as far as the document says it. */
+export function refusedObject(
+  rights: SourceRights | undefined,
+  source: string,
+  ref: ObjectRef,
+): RightsRefusal | undefined {
+  if (rights === undefined) return undefined;
   if (!allowsKind(rights, ref)) return notThisKind(source, ref);
   return refusedNamespace(rights, source, ref, builtInKindScope(ref.group, ref.kind));
 }
@@ -142,12 +130,13 @@ function refusedDeclaration(
   rights: SourceRights,
   source: string,
   content: Extract<DocumentContent, { readonly type: 'declaration' }>,
+  judges: DeclarationJudges,
 ): RightsRefusal | undefined {
   const { group, kind } = engineKindRow(content.kind);
   // Only the flat form has a mesh in its key, and names its kind so.
   const field = content.key.includes('@') ? 'type' : 'kind';
   if (!allowsKind(rights, { group, kind })) return notThisKind(source, { group, kind }, field);
-  const judge = JUDGES[content.kind] as Judge<EngineKind> | undefined;
+  const judge = { KubernetesCluster: refusedCluster, ...judges }[content.kind] as Judge<EngineKind> | undefined;
   return judge?.(rights, source, content.value, content.key);
 }
 
@@ -159,11 +148,8 @@ type Judge<Kind extends EngineKind> = (
   key: string,
 ) => RightsRefusal | undefined;
 
-/** By kind, what its declarations must be within. A Shoot is judged where its clusters are known. */
-const JUDGES: { readonly [Kind in EngineKind]?: Judge<Kind> } = {
-  KubernetesCluster: refusedCluster,
-  Dataplane: refusedDataplane,
-};
+/** What the declarations of kinds must be within, by kind. */
+export type DeclarationJudges = { readonly [Kind in EngineKind]?: Judge<Kind> };
 
 function refusedCluster(
   rights: SourceRights,
@@ -171,32 +157,13 @@ function refusedCluster(
   { name, labels }: DeclarationValues['KubernetesCluster'],
 ): RightsRefusal | undefined {
   if (rights.declares !== undefined && !matchesAnyName(rights.declares, name)) {
-    return refused(source, `declare a cluster of this name: ${name}`, 'declares', ['metadata', 'name']);
+    return notAllowed(source, `declare a cluster of this name: ${name}`, 'declares', ['metadata', 'name']);
   }
   const { labelKeys } = rights;
   const label = labelKeys && Object.keys(labels).find((key) => !matchesAnyName(labelKeys, key));
   return label === undefined
     ? undefined
-    : refused(source, `set the label ${label} of a KubernetesCluster`, 'labelKeys', ['metadata', 'labels', label]);
-}
-
-function refusedDataplane(
-  rights: SourceRights,
-  source: string,
-  { dataplane }: DeclarationValues['Dataplane'],
-  key: string,
-): RightsRefusal | undefined {
-  const { mesh } = dataplane;
-  const { meshes, services } = rights;
-  if (meshes !== undefined && !matchesAnyName(meshes, mesh)) {
-    const hint = `write meshes: [${mesh}] under allow of source ${source}`;
-    return { ...refused(source, `declare data planes of mesh ${mesh}`, 'meshes', ['mesh']), hint };
-  }
-  const other = services && servicesOf(dataplane).find((service) => !matchesAnyName(services, service));
-  if (other === undefined) return undefined;
-  const field = serviceField(key, dataplane, other);
-  const hint = `add ${other} to allow.services of source ${source}`;
-  return { ...refused(source, `declare endpoints of service ${other}`, 'services', field), hint };
+    : notAllowed(source, `set the label ${label} of a KubernetesCluster`, 'labelKeys', ['metadata', 'labels', label]);
 }
 
 /**
@@ -214,16 +181,16 @@ export function refusedNamespace(
   if (rights?.namespaces === undefined) return undefined;
   if (group === '' && kind === 'Namespace') {
     if (matchesAnyName(rights.namespaces, name)) return undefined;
-    return refused(source, `ship the Namespace ${name}`, 'namespaces', ['metadata', 'name']);
+    return notAllowed(source, `ship the Namespace ${name}`, 'namespaces', ['metadata', 'name']);
   }
   if (scope === 'Cluster' || (scope === undefined && namespace === '')) {
     if (typeof rights.kinds === 'object') return undefined;
-    return refused(source, `ship a ${kind}, which has no namespace`, 'kinds', ['kind']);
+    return notAllowed(source, `ship a ${kind}, which has no namespace`, 'kinds', ['kind']);
   }
   const actual = namespace === '' ? 'default' : namespace;
   if (matchesAnyName(rights.namespaces, actual)) return undefined;
   const field = namespace === '' ? ['metadata', 'name'] : ['metadata', 'namespace'];
-  return refused(source, `ship objects in the namespace ${actual}`, 'namespaces', field);
+  return notAllowed(source, `ship objects in the namespace ${actual}`, 'namespaces', field);
 }
 
 type KindRef = Pick<ObjectRef, 'group' | 'kind'>;
@@ -246,10 +213,11 @@ function namesKind(kinds: readonly string[], ref: KindRef): boolean {
 
 function notThisKind(source: string, { group, kind }: KindRef, field = 'kind'): RightsRefusal {
   const isOwn = group === '' || engineKindOf(group, kind) !== undefined;
-  return refused(source, `have documents of the kind ${isOwn ? kind : `${kind}.${group}`}`, 'kinds', [field]);
+  return notAllowed(source, `have documents of the kind ${isOwn ? kind : `${kind}.${group}`}`, 'kinds', [field]);
 }
 
-function refused(source: string, what: string, list: keyof SourceAllow, field: WrittenPath): RightsRefusal {
+/** The refusal of something that the list `allow.LIST` of a source does not have; `what`: as after "may not". */
+export function notAllowed(source: string, what: string, list: keyof SourceAllow, field: WrittenPath): RightsRefusal {
   const message = `source ${source} may not ${what} (allow.${list} of the source in the RelayConfig)`;
   return { reason: 'NotAllowed', message, field };
 }

@@ -23,7 +23,6 @@ export const LEAKS: readonly string[] = [
   'src/compose/serve/wire-replica.ts',
   'src/engine/domain.ts',
   'src/model/agent-settings.ts',
-  'src/model/source-rights.ts',
   'src/ports/cluster-api.ts',
   'src/runtime/api/acts.ts',
   'src/runtime/api/server-api.ts',

@@ -2,7 +2,7 @@ import type { DocumentContent } from '../../model/desired.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import { type RightsRefusal, refusalOf, type SourceRights } from '../../model/source-rights.ts';
+import { type DeclarationJudges, type RightsRefusal, refusalOf, type SourceRights } from '../../model/source-rights.ts';
 import type { Collection, Derived, Entry, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
 import type { EngineInputs, FileValue, SourceValue } from '../inputs.ts';
 
@@ -38,11 +38,12 @@ export function documentRefOf(address: EntryAddress): DocumentRef {
   return { ...origin, identity };
 }
 
-/** Derives the documents of all readable files, and judges each by the rights of its source. */
+/** Derives the documents of all readable files, and judges each by the rights of its source. `judges`: those of domains. */
 export function deriveDocuments(
   graph: Graph,
   files: Collection<FileValue>,
   rights: Collection<SourceRights>,
+  judges: DeclarationJudges,
 ): Derived<DocumentValue> {
   return graph.derive<FileValue, DocumentValue>({
     name: 'documents',
@@ -52,7 +53,7 @@ export function deriveDocuments(
       if (!file.readable) return;
       const own = read.get(rights, '', partition);
       for (const { identity, content } of file.documents) {
-        const refusal = refusalOf(own, partition, content);
+        const refusal = refusalOf(own, partition, content, judges);
         const value = { path, identity, content, ...(refusal === undefined ? {} : { refusal }) };
         emit(partition, documentKey(path, identity), value);
       }

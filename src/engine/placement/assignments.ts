@@ -4,7 +4,7 @@ import type { SourceName } from '../../model/ids.ts';
 import { compareText, ownMember } from '../../model/json.ts';
 import type { ObjectRef } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import { reaches, refusalOf, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
+import { reaches, refusedObject, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
 import { documentKey } from '../fleet/sources.ts';
@@ -128,7 +128,7 @@ export function deriveAssignments(graph: Graph, inputs: AssignmentInputs): Deriv
       if (!file.readable) return;
       const own = read.get(rights, '', partition);
       const placed = file.documents.flatMap(({ identity, content }) =>
-        content.type === 'object' && refusalOf(own, partition, content) === undefined
+        content.type === 'object' && refusedObject(own, partition, content.ref) === undefined
           ? [{ identity, ref: content.ref }]
           : [],
       );

@@ -5,7 +5,7 @@ import { type Contender, elect } from '../../../engine/fleet/elect.ts';
 import type { WrittenPath } from '../../../model/field-path.ts';
 import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
 import { annotationOf } from '../../../model/object-key.ts';
-import { mayConcern, notOwnCluster, outOfReach, reaches } from '../../../model/source-rights.ts';
+import { mayConcern, outOfReach, reaches } from '../../../model/source-rights.ts';
 import { CLUSTER_ANNOTATION, type Shoot, shootOf } from '../model/shoot.ts';
 
 /** A declared Shoot and why it cannot be judged. Partition empty, key as of its declaration. */
@@ -116,4 +116,9 @@ function placeOf(value: JsonObject, cluster: string): WrittenPath {
 
 function orderOf(read: Reader, { sources }: DomainCore['inputs'], source: string): number {
   return read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER;
+}
+
+/** Why a source may not declare a Shoot of a cluster. */
+function notOwnCluster(source: string, cluster: string): string {
+  return `source ${source} may have Shoots only of clusters that it declares itself, and it does not declare cluster ${cluster}`;
 }

@@ -16,6 +16,7 @@ import { deriveLiveFacts } from './live-objects.ts';
 import { countMeshes, type MeshCounts } from './meshes.ts';
 import { derivePodDataplanes, podSettings } from './pods.ts';
 import { deriveReportWait, type ReportSettings } from './report-wait.ts';
+import { refusedDataplane } from './rights.ts';
 import { deriveServiceDocuments, SERVICES_FOLDER } from './service-documents.ts';
 import { deriveServiceOwners, type ServiceOwners } from './service-owners.ts';
 import { deriveServices } from './services.ts';
@@ -38,6 +39,7 @@ export interface HealthParts extends DomainParts {
 export const health: Domain<HealthParts> = {
   name: 'health',
   readsLive: {},
+  judges: { Dataplane: refusedDataplane },
   section: healthSection,
   settings: ({ health: settings = healthDefaults }: FleetPolicy) => {
     const reports: ReportSettings = { reportWaitSeconds: settings.reportWaitSeconds };

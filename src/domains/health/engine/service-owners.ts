@@ -4,10 +4,11 @@ import { clusterGroup } from '../../../engine/fleet/clusters.ts';
 import type { Declarations, Declared } from '../../../engine/fleet/declared.ts';
 import type { SourceValue } from '../../../engine/inputs.ts';
 import type { ClusterName } from '../../../model/ids.ts';
-import { mayJoinService, notOfService, type SourceRights } from '../../../model/source-rights.ts';
+import type { SourceRights } from '../../../model/source-rights.ts';
 import { type Dataplane, serviceField, servicesOf } from '../model/dataplane.ts';
 import type { KnownDataplane, Uncounted } from './dataplanes.ts';
 import { joined } from './joined.ts';
+import { mayJoinService, notOfService } from './rights.ts';
 
 /** A service of which a source declares endpoints, and may not. Partition empty, key `joined(mesh, service)`. */
 export interface ServiceOwner {
