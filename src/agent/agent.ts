@@ -1,6 +1,3 @@
-import { type Care, createCare } from '../domains/care/agent/care.ts';
-import { createRemediator, type Remediator } from '../domains/care/agent/remediator/remediator.ts';
-import { REMEDIATIONS } from '../domains/care/model/reports.ts';
 import { type AgentReports, DRIFT_REPORT, madeReport, reportsOf } from '../model/agent-report.ts';
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
 import type { DriftRecord } from '../model/drift.ts';
@@ -9,6 +6,7 @@ import type { OutputPosition } from '../model/output.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
+import { type AgentParts, type CreateAgentPart, createAgentParts } from './agent-part.ts';
 import { createDiscovery } from './discovery/discovery.ts';
 import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import { createDriftBook } from './reconciler/drift-book.ts';
@@ -22,6 +20,8 @@ import { within } from './within.ts';
 export interface AgentDeps
   extends Omit<ReconcilerDeps, 'results' | 'drifts' | 'settings' | 'takenOver' | 'idle' | 'contentLost'> {
   readonly relay: RelayClient;
+  /** Work beside the reconciliation of objects; absent: none. */
+  readonly parts?: readonly CreateAgentPart[];
 }
 
 export interface AgentOptions {
@@ -74,28 +74,28 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const results = createResultBook((changed) => relay.report(changed));
   const settings = createSettings(cluster);
   const discovery = createDiscovery(relay, settings.current);
-  const { care, remediator, drifts } = openReporters(deps, discovery);
+  const drifts = createDriftBook(deps, (records) => discovery.report('drift', driftReports(records)));
+  const parts = createAgentParts(deps.parts ?? [], discovery.report);
   const notes = createLiveNotes(deps.log);
   const { contentLost, ...connection } = createConnection(deps, results);
   let running: Running | undefined;
   let isOver = false;
   const health = () => healthOf(connection.state(), running, results, notes.diagnostics());
 
-  return { start, stop, reportOutage: () => reportOutage(deps.clock, { running, care, connection }), health };
+  const outage = () => reportOutage(deps.clock, { running, parts, connection });
+  return { start: () => parts.begin(start), stop, reportOutage: outage, health };
 
   /** Resolves when the inventory is loaded and connecting has begun. Rejects if the cluster cannot be read. */
   async function start(): Promise<void> {
     const loaded = await cluster.loadInventory();
     if (loaded.type === 'found') settings.take(loaded.state.settings ?? NO_SETTINGS);
-    const live = await firstLook(cluster, care, settings.current());
-    await remediator?.load(settings.current().care);
+    const live = await firstLook(cluster, parts, settings.current());
     notes.note(live);
     const recovered = await recover(deps, loaded, live);
     const idle = (): void => running?.observer.observeSoon();
-    const parts = { results, drifts, settings: settings.current, takenOver, idle, contentLost };
-    const reconciler = createReconciler({ ...deps, ...parts }, recovered);
-    const { unreadable } = discovery;
-    const observer = createObserver(deps, { observed: (next) => observed(reconciler, next), unreadable });
+    const shared = { results, drifts, settings: settings.current, takenOver, idle, contentLost };
+    const reconciler = createReconciler({ ...deps, ...shared }, recovered);
+    const observer = createObserver(deps, { ...discovery, observed: (next) => observed(reconciler, next) });
     running = { reconciler, observer };
     discovery.take(live, reconciler.inventory().records);
     relay.start({
@@ -109,7 +109,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
       connection: (state) => connection.changed(reconciler, state),
     });
     reconciler.start(live);
-    remediator?.observe(live, settings.current().care);
+    parts.observe(live, settings.current());
     observer.start();
     // Changes before the watch began gave no hint.
     observer.observeSoon();
@@ -122,7 +122,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
       reconciler.observe(live);
     } finally {
       discovery.take(live, reconciler.inventory().records);
-      remediator?.observe(live, settings.current().care);
+      parts.observe(live, settings.current());
     }
   }
 
@@ -130,7 +130,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     if (!settings.take(next)) return;
     deps.log.info('the policy of the fleet has new settings for agents');
     reconciler.takeSettings(next);
-    care.configure(next);
+    parts.configure(next);
     observer.observeSoon();
   }
 
@@ -144,10 +144,9 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   /** Ends all work and leaves the cluster's objects as they are. */
   async function stop(): Promise<void> {
     connection.stop();
-    care.stop();
     running?.observer.stop();
     // In parallel: the reconciler stops starting work while the relay sends its last messages.
-    await Promise.all([running?.reconciler.stop(), remediator?.stop(), relay.stop()]);
+    await Promise.all([running?.reconciler.stop(), parts.stop(), relay.stop()]);
   }
 }
 
@@ -192,25 +191,8 @@ function createConnection({ clock, relay }: Pick<AgentDeps, 'clock' | 'relay'>, 
   };
 }
 
-/** The parts of the agent that report what is no object of the cluster. */
-function openReporters(deps: AgentDeps, discovery: Pick<ReturnType<typeof createDiscovery>, 'report'>) {
-  const care = createCare({ ...deps, care: deps.cluster.care }, (reports) => discovery.report('care', reports));
-  const remediator = openRemediator(deps, (reports) => discovery.report('remediator', reports));
-  const drifts = createDriftBook(deps, (records) => discovery.report('drift', driftReports(records)));
-  return { care, remediator, drifts };
-}
-
 function driftReports(records: readonly DriftRecord[]): AgentReports {
   return reportsOf([madeReport(DRIFT_REPORT, { drifts: records as unknown as JsonValue })]);
-}
-
-/** The remediator of a cluster with webhooks. */
-function openRemediator(deps: AgentDeps, changed: (reports: AgentReports) => void): Remediator | undefined {
-  const { webhooks } = deps.cluster;
-  if (webhooks === undefined) return undefined;
-  return createRemediator({ ...deps, webhooks }, (rows) =>
-    changed(reportsOf([madeReport(REMEDIATIONS, { changes: rows as unknown as JsonValue })])),
-  );
 }
 
 /**
@@ -219,23 +201,19 @@ function openRemediator(deps: AgentDeps, changed: (reports: AgentReports) => voi
  */
 async function reportOutage(
   clock: Clock,
-  { running, care, connection }: { running: Running | undefined; care: Care; connection: Connection },
+  { running, parts, connection }: { running: Running | undefined; parts: AgentParts; connection: Connection },
 ): Promise<void> {
   await running?.reconciler.stop();
   const taken = connection.nextInput();
-  if (await care.lastProbe(REPORTS_MS)) await within(clock, TAKEN_MS, taken);
+  if (await parts.lastLook(REPORTS_MS)) await within(clock, TAKEN_MS, taken);
 }
 
 /** Lists the cluster while the reports are made. The first snapshot has both: the server would lose reports that it lacks. */
-async function firstLook(cluster: ClusterApi, care: Care, settings: AgentSettings): Promise<LiveState> {
-  care.configure(settings, 0);
-  try {
-    const [live] = await Promise.all([cluster.list('complete'), care.settled(REPORTS_MS)]);
-    return live;
-  } catch (error) {
-    care.stop();
-    throw error;
-  }
+async function firstLook(cluster: ClusterApi, parts: AgentParts, settings: AgentSettings): Promise<LiveState> {
+  parts.configure(settings, 0);
+  const [live] = await Promise.all([cluster.list('complete'), parts.settled(REPORTS_MS)]);
+  await parts.load(settings);
+  return live;
 }
 
 /** The settings in force; none at first. `take` puts new ones in force, and returns false if they equal the old ones. */

@@ -1,3 +1,4 @@
+import type { OpenAgentDomain } from '../compose/agent/agent-domain.ts';
 import type { Domain } from '../engine/domain.ts';
 import type { DomainManifest } from '../manifest/kinds/decoders.ts';
 
@@ -11,4 +12,6 @@ export interface DomainShell {
   /** How its kinds, and its section of a FleetPolicy, are read. */
   readonly manifest: () => Promise<DomainManifest>;
   readonly engine: () => Promise<Domain>;
+  /** What it does in the agents of clusters. */
+  readonly agent?: () => Promise<OpenAgentDomain>;
 }

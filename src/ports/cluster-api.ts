@@ -1,5 +1,3 @@
-import type { CareApi } from '../domains/care/ports/care-api.ts';
-import type { WebhookConfigurations } from '../domains/care/ports/webhook-configurations.ts';
 import type { AgentHolding, InventoryEntry, KindState } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -48,10 +46,6 @@ export interface ClusterApi {
    * the caller must then stop.
    */
   saveInventory(change: InventoryChange): Promise<void>;
-  /** What the care of Shoots asks the cluster. Absent: nothing of it can be asked. */
-  readonly care?: CareApi;
-  /** Absent: the cluster has no webhooks (a directory). */
-  readonly webhooks?: WebhookConfigurations;
   /** Releases the cluster for another agent. No method may be called afterwards. */
   close(): Promise<void>;
 }

@@ -1,4 +1,3 @@
-import type { CareApi } from '../../src/domains/care/ports/care-api.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import { differingFields } from '../../src/model/field-diff.ts';
@@ -37,8 +36,6 @@ export interface MemoryCluster {
   inventoryGate: Promise<void> | undefined;
   /** Looks fail with this, until it is undefined. */
   unreadable: Error | undefined;
-  /** What the care of Shoots can ask of it; undefined: nothing. Read when it is opened. */
-  care: CareApi | undefined;
   /** Writes of objects answer only after this, though they are done before. */
   writeGate: Promise<void> | undefined;
   /** Kinds (`group/Kind`) that cannot be listed now. */
@@ -94,7 +91,6 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     open,
     inventoryGate: undefined,
     unreadable: undefined,
-    care: undefined,
     identify: false,
     kubernetesVersion: undefined,
     takenOver: false,
@@ -193,7 +189,6 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         inventory.current = { state: next, records };
       },
       configure: (settings) => configured.push(settings),
-      ...(memory.care && { care: memory.care }),
       close: async () => {},
     };
   }

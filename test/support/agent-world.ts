@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Agent, createAgent } from '../../src/agent/agent.ts';
-import type { CareApi } from '../../src/domains/care/ports/care-api.ts';
+import { type Agent, type AgentDeps, createAgent } from '../../src/agent/agent.ts';
+import type { CreateAgentPart } from '../../src/agent/agent-part.ts';
 import type { ObjectResult } from '../../src/model/agent.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
 import { type ClusterName, type Digest, type FleetName, parseFleetName, parseSourceName } from '../../src/model/ids.ts';
@@ -79,11 +79,15 @@ export interface AgentWorld {
   settle(): Promise<void>;
 }
 
-/** `care`: what the care of Shoots can ask of the cluster. */
-export async function createAgentWorld(care?: CareApi): Promise<AgentWorld> {
+/** What the parts of the agent of a world can use. */
+export type PartDeps = Pick<AgentDeps, 'clock' | 'random' | 'log'>;
+
+/** `parts`: what the agent does beside the reconciliation of objects. */
+export async function createAgentWorld(
+  parts: (deps: PartDeps) => readonly CreateAgentPart[] = () => [],
+): Promise<AgentWorld> {
   const clock = createVirtualClock();
   const cluster = createMemoryCluster();
-  cluster.care = care;
   const disk = createMemoryDisk();
   const log = createRecordingLog();
   const expected = { held: new Map<ObjectKey, Digest>(), sequence: 0 };
@@ -92,7 +96,10 @@ export async function createAgentWorld(care?: CareApi): Promise<AgentWorld> {
     const scripted = createScriptedServer(expected);
     const deps = { cluster: cluster.open(), relay: scripted.client, disk: disk.open(), clock, log };
     const random = { next: () => 0.5, id: randomUUID };
-    const agent = createAgent({ ...deps, random }, { takenOver: () => world.takenOver.push(scripted.server) });
+    const agent = createAgent(
+      { ...deps, random, parts: parts({ ...deps, random }) },
+      { takenOver: () => world.takenOver.push(scripted.server) },
+    );
     return { agent, server: scripted.server };
   };
   const world: AgentWorld = {
@@ -114,8 +121,8 @@ export async function createAgentWorld(care?: CareApi): Promise<AgentWorld> {
 }
 
 /** A world whose agent runs and is connected. */
-export async function createConnectedWorld(care?: CareApi): Promise<AgentWorld> {
-  const world = await createAgentWorld(care);
+export async function createConnectedWorld(parts?: Parameters<typeof createAgentWorld>[0]): Promise<AgentWorld> {
+  const world = await createAgentWorld(parts);
   await world.agent.start();
   world.server.connect();
   await world.settle();

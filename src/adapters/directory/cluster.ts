@@ -1,6 +1,5 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createDirectoryCare } from '../../domains/care/adapters/directory.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { differingFields } from '../../model/field-diff.ts';
 import { errorText } from '../../model/messages.ts';
@@ -11,6 +10,7 @@ import type {
   ApplyRequest,
   ClusterApi,
   Differences,
+  LiveState,
   ObservedObject,
   Ownership,
   RemoveOutcome,
@@ -48,6 +48,12 @@ export interface DirectoryClusterOptions {
   readonly directory: string;
 }
 
+/** A folder as a cluster. */
+export interface DirectoryCluster extends ClusterApi {
+  /** Returns the live state as `list` does, and leaves it to the next `list` to name the changes since its last one. */
+  readonly look: () => Promise<LiveState>;
+}
+
 interface Context {
   readonly root: string;
   readonly observer: FolderObserver;
@@ -62,7 +68,7 @@ interface Context {
 export async function createDirectoryCluster(
   deps: DirectoryClusterDeps,
   options: DirectoryClusterOptions,
-): Promise<ClusterApi> {
+): Promise<DirectoryCluster> {
   makeFoldersSync(options.directory);
   const root = realpathSync(options.directory);
   const own = openOwnFolder(root);
@@ -89,7 +95,7 @@ export async function createDirectoryCluster(
       },
       matches,
       differences: differencesOf,
-      care: createDirectoryCare(observer.look, observer.watch),
+      look: observer.look,
       close: async () => {
         observer.close();
         inventory.close();

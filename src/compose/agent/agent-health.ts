@@ -29,12 +29,12 @@ export async function startAgentHealth(
 }
 
 /**
- * A process is ready while it works as the agent, or while it stands by to replace the leader. With a webhook it is ready while it
- * serves that: the creation of Pods must not depend on the server of fleetrelay.
+ * A process is ready while it works as the agent, or while it stands by to replace the leader. If it serves what must not depend on
+ * the server of fleetrelay, such as the creation of Pods, it is ready while it serves that.
  */
 function readiness(agent: HealthSubject): { readonly ok: boolean; readonly reasons: readonly string[] } {
-  if (agent.webhookProblem === undefined) return work(agent);
-  const problem = agent.webhookProblem();
+  if (agent.serviceProblem === undefined) return work(agent);
+  const problem = agent.serviceProblem();
   return problem === undefined ? { ok: true, reasons: work(agent).reasons } : { ok: false, reasons: [problem] };
 }
 

@@ -1,19 +1,14 @@
 import type { AgentHealth } from '../../agent/agent.ts';
-import type { CareApi } from '../../domains/care/ports/care-api.ts';
-import type { InjectionResult } from '../../domains/health/adapters/admission/review.ts';
 import type { ElectionStatus } from '../../election/elector.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ApplyOutcome, ClusterApi, RemoveOutcome } from '../../ports/cluster-api.ts';
 import type { RelayClient, ServerListener } from '../../relay/session.ts';
 import { createBoundedLabel, createMetricSet, flag, type MetricSet } from '../../server/metric-set.ts';
 
-const INJECTION_RESULTS: readonly InjectionResult[] = ['unchanged', 'rewritten', 'refused', 'failed'];
-
 /** Counts the work of an agent: wraps its cluster and its end of the relay. */
 export type AgentMeter = ReturnType<typeof createAgentMeter>;
 
 const DELTA_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
-const PROBE_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Reasons are constant words, but the server and the API server choose them. */
 const MOST_REASONS = 50;
 
@@ -26,47 +21,14 @@ export function createAgentMeter(
   set.gauge('fleetrelay_agent_info', 'Always 1; the version is in the label.', ['version'], () => [[{ version }, 1]]);
   const written = clusterMeter(set);
   const metered = serverMeter(set, clock);
-  const probed = probeMeter(set, clock);
   return {
     set,
     cluster: (inner: ClusterApi): ClusterApi => ({
       ...inner,
       apply: async (request) => written(await inner.apply(request)),
       remove: async (request) => written(await inner.remove(request)),
-      ...(inner.care && { care: probed(inner.care) }),
     }),
-    webhook: webhookMeter(set),
     relay: (inner: RelayClient): RelayClient => ({ ...inner, start: (listener) => inner.start(metered(listener)) }),
-  };
-}
-
-/** Counts the work of a webhook. Without a webhook its metrics have no samples. */
-function webhookMeter(set: MetricSet) {
-  let isConfigured: () => boolean | undefined = () => undefined;
-  const counts = set.counter(
-    'fleetrelay_injections_total',
-    'Reviews of Pods that were created, by result; of an agent with `--webhook`.',
-    ['result'],
-  );
-  set.gauge(
-    'fleetrelay_agent_webhook_configured',
-    '1 if the cluster has the MutatingWebhookConfiguration of the webhook; absent: no webhook, or not the leader.',
-    [],
-    () => {
-      const configured = isConfigured();
-      return configured === undefined ? [] : [[{}, flag(configured)]];
-    },
-  );
-  return {
-    /** Starts every result at 0, and returns what counts one. */
-    injections: () => {
-      for (const result of INJECTION_RESULTS) counts({ result }, 0);
-      return (result: InjectionResult) => counts({ result });
-    },
-    /** `read`: whether the configuration is there; undefined has no sample. */
-    configured: (read: () => boolean | undefined): void => {
-      isConfigured = read;
-    },
   };
 }
 
@@ -86,27 +48,6 @@ function clusterMeter(set: MetricSet) {
     if (outcome.type === 'failed') failures({ reason: bounded(outcome.reason) });
     if (outcome.type === 'conflict') failures({ reason: 'Conflict' });
     return outcome;
-  };
-}
-
-function probeMeter(set: MetricSet, clock: Clock): (inner: CareApi) => CareApi {
-  const seconds = set.histogram(
-    'fleetrelay_agent_api_server_response_seconds',
-    'Time until the API server answered `/healthz` or `/readyz`; of the agent of a Shoot.',
-    PROBE_BUCKETS,
-  );
-  return (inner) => {
-    const { askHealth } = inner;
-    if (askHealth === undefined) return inner;
-    return {
-      ...inner,
-      askHealth: async (path, timeoutMs) => {
-        const begun = clock.monotonic();
-        const answer = await askHealth(path, timeoutMs);
-        if (answer.type === 'answered') seconds((clock.monotonic() - begun) / 1000);
-        return answer;
-      },
-    };
   };
 }
 
@@ -152,8 +93,8 @@ export interface HealthSubject {
   health(): AgentHealth | undefined;
   /** When the client certificate expires, in milliseconds since 1970; absent or undefined: there is none. */
   readonly certificateExpiresAt?: () => number | undefined;
-  /** Why its webhook serves no Pods; undefined: it does. Absent: there is no webhook. */
-  readonly webhookProblem?: () => string | undefined;
+  /** Why this process does not serve what does not depend on the server; undefined: it does. Absent: it serves no such thing. */
+  readonly serviceProblem?: () => string | undefined;
   /** Absent: the agent has one process only. */
   readonly leadership?: () => ElectionStatus;
 }

@@ -9,20 +9,17 @@ import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
 import { createLeadership, type LedTerm } from '../../agent/leadership.ts';
-import { startWebhook, type Webhook } from '../../domains/health/adapters/admission/webhook.ts';
+import { agentDomains } from '../../domains/agents.ts';
 import type { Term } from '../../election/elector.ts';
-import { TAKES_INJECTOR } from '../../model/agent.ts';
 import type { ClusterId } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import { displayAddress } from '../../server/listen-address.ts';
-import type { KubernetesAgentOptions, RunIo, WebhookSettings } from '../options.ts';
+import type { KubernetesAgentOptions, RunIo } from '../options.ts';
+import type { DomainOfReplica } from './agent-domain.ts';
 import { startAgentHealth } from './agent-health.ts';
-import { createAgentMeter } from './agent-metrics.ts';
+import { createAgentMeter, type HealthSubject } from './agent-metrics.ts';
 import { createLinkedAgent, type LinkedAgent } from './linked-agent.ts';
 import { loadEvaluator } from './load-evaluator.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from './names.ts';
@@ -53,7 +50,7 @@ async function openReplica(options: KubernetesAgentOptions, io: AgentIo, log: Lo
     meter: createAgentMeter({ version: io.version, cluster: options.cluster }, system.clock),
     /** The agent of the current term. */
     linked: undefined as LinkedAgent | undefined,
-    webhook: undefined as Webhook | undefined,
+    domains: [] as readonly DomainOfReplica[],
   };
 }
 
@@ -74,11 +71,9 @@ export async function startAgentReplica(options: KubernetesAgentOptions, io: Age
   const leadership = createLeadership({ ...deps, lease }, (term) => lead(replica, term));
   await using parts = new AsyncDisposableStack();
   parts.defer(() => client.close());
-  const webhook = options.webhook && (await openWebhook(replica, options.webhook));
-  if (webhook !== undefined) parts.defer(webhook.stop);
-  replica.webhook = webhook;
+  replica.domains = await openDomains(replica, parts);
   const subject = {
-    ...(webhook && { webhookProblem: webhook.problem }),
+    ...serviceProblemOf(replica.domains),
     health: () => replica.linked?.agent.health(),
     certificateExpiresAt: () => replica.linked?.certificateExpiresAt(),
     leadership: leadership.status,
@@ -120,7 +115,7 @@ function isInPod({ KUBERNETES_SERVICE_HOST: host = '', KUBECONFIG: config = '' }
 
 /** Runs the agent for one term. */
 async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void>> {
-  const { deps, options, io, namespace, identity, instance, meter } = replica;
+  const { deps, options, io, namespace, identity, instance, meter, domains } = replica;
   await using parts = new AsyncDisposableStack();
   const checkTerm = (): void => {
     if (term.over.aborted) throw new Error('the term ended before the agent was up');
@@ -132,13 +127,11 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
     { ...deps, client },
     {
       ...{ namespace, allowOwnNamespace, holder: identity, mayWrite: term.mayWrite },
-      ...{ overtaken, careClient: deps.client, loadEvaluator },
+      ...{ overtaken, reader: deps.client, loadEvaluator },
     },
   );
   parts.defer(() => cluster.close());
   checkTerm();
-  const { webhook } = replica;
-  if (webhook !== undefined) parts.defer(webhook.lead(client));
   const folder = folderOf(await cluster.identity(), options, io);
   const { cwd, version, env } = io;
   const fallback = createDiskCredentials(deps, { folder });
@@ -146,13 +139,12 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   const linked = await createLinkedAgent(
     {
       ...deps,
-      cluster: webhook === undefined ? cluster : withWebhook(cluster, webhook),
-      meter,
+      ...{ cluster, meter, parts: domains.flatMap((domain) => domain.parts({ client, cluster: cluster.access })) },
       credentials: createKubernetesCredentials({ ...deps, client }, secret),
     },
     {
       ...{ ...options, cwd, env, version, folder, instance },
-      capabilities: webhook === undefined ? [] : [TAKES_INJECTOR],
+      capabilities: domains.flatMap(({ capabilities = [] }) => capabilities),
       ...(allowOwnNamespace ? {} : { ownNamespace: namespace }),
     },
   );
@@ -172,42 +164,26 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   return () => started.disposeAsync();
 }
 
-/** Starts the webhook of this replica, which serves also while it stands by. */
-async function openWebhook(
-  { deps, io, namespace, meter }: Replica,
-  { image = `fleetrelay:${io.version}`, native, caLifeSeconds, files, ...names }: WebhookSettings,
-): Promise<Webhook> {
-  const at = (path: string): string => resolve(io.cwd, path);
-  const started = await startWebhook(
-    { ...deps, count: meter.webhook.injections() },
-    {
-      ...names,
-      namespace,
-      container: { image, native },
-      caLifeMs: caLifeSeconds * 1000,
-      files: files && {
-        certFile: at(files.certFile),
-        keyFile: at(files.keyFile),
-        ...(files.caFile === undefined ? {} : { caFile: at(files.caFile) }),
-      },
-    },
-  ).catch((cause: unknown) => {
-    throw new Error(`cannot listen for the webhook on ${displayAddress(names.listen)}: ${errorText(cause)}`, { cause });
-  });
-  meter.webhook.configured(started.isConfigured);
-  deps.log.info('the webhook is up', { address: displayAddress(started.address) });
-  return started;
+/** Begins what the domains do in this replica, also while it stands by. */
+async function openDomains(
+  { deps, options, io, namespace, meter }: Replica,
+  parts: AsyncDisposableStack,
+): Promise<readonly DomainOfReplica[]> {
+  const opened: DomainOfReplica[] = [];
+  for (const { ofReplica } of agentDomains.map((open) => open({ ...deps, metrics: meter.set }))) {
+    const domain = await ofReplica?.({ client: deps.client, namespace, options, io });
+    if (domain === undefined) continue;
+    opened.push(domain);
+    if (domain.stop !== undefined) parts.defer(domain.stop);
+  }
+  return opened;
 }
 
-/** The cluster, whose settings the webhook takes as well. */
-function withWebhook(cluster: ClusterApi, webhook: Webhook): ClusterApi {
-  return {
-    ...cluster,
-    configure: (settings) => {
-      cluster.configure(settings);
-      if (settings.injector !== undefined) webhook.take(settings.injector);
-    },
-  };
+/** The first problem of what the domains serve in this replica; absent if they serve nothing. */
+function serviceProblemOf(domains: readonly DomainOfReplica[]): Pick<HealthSubject, 'serviceProblem'> {
+  const problems = domains.flatMap(({ problem }) => problem ?? []);
+  if (problems.length === 0) return {};
+  return { serviceProblem: () => problems.map((problem) => problem()).find((text) => text !== undefined) };
 }
 
 /** Aborts the requests of a term when it ends, also those that wait for a connection. */

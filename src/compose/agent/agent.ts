@@ -4,12 +4,14 @@ import { OWN_FOLDER } from '../../adapters/directory/instance.ts';
 import { createDiskCredentials } from '../../adapters/disk/credentials.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
+import { agentDomains } from '../../domains/agents.ts';
 import { KINDS_AS_WRITTEN } from '../../model/agent.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AgentOptions, DirectoryAgentOptions, RunIo } from '../options.ts';
 import { runParts } from '../parts.ts';
 import { refuseMissing } from '../preflight.ts';
 import { createProcessLog, isTextLog } from '../process-log.ts';
+import type { OpenAgentDomain } from './agent-domain.ts';
 import { startAgentHealth } from './agent-health.ts';
 import { createAgentMeter } from './agent-metrics.ts';
 import { createLinkedAgent } from './linked-agent.ts';
@@ -62,11 +64,12 @@ async function start(options: AgentOptions, io: RunIo, log: Log): Promise<{ stop
 /** An agent that runs in this process. */
 export type RunningAgent = Awaited<ReturnType<typeof startAgent>>;
 
-/** Starts the agent of a directory cluster. One process may run several agents. */
+/** Starts the agent of a directory cluster. One process may run several agents. `domains`: what they add to it. */
 export async function startAgent(
   options: DirectoryAgentOptions,
   { cwd, version, env = {} }: Pick<RunIo, 'cwd' | 'version'> & Partial<Pick<RunIo, 'env'>>,
   parentLog: Log,
+  domains: readonly OpenAgentDomain[] = agentDomains,
 ) {
   const log = parentLog.child({ cluster: options.cluster });
   const deps = { clock: createSystemClock(), random: createSystemRandom(), log };
@@ -77,8 +80,10 @@ export async function startAgent(
   const cluster = await createDirectoryCluster(deps, { directory });
   parts.defer(() => cluster.close());
   const meter = createAgentMeter({ version, cluster: options.cluster }, deps.clock);
+  const ofDomains = domains.map((open) => open({ ...deps, metrics: meter.set }));
+  const more = ofDomains.flatMap(({ ofDirectory }) => ofDirectory?.(cluster) ?? []);
   const { agent, certificateExpiresAt, close } = await createLinkedAgent(
-    { ...deps, cluster, meter, credentials: createDiskCredentials(deps, { folder }) },
+    { ...deps, cluster, meter, parts: more, credentials: createDiskCredentials(deps, { folder }) },
     { ...options, cwd, env, version, folder, instance: deps.random.id(), capabilities: [KINDS_AS_WRITTEN] },
   );
   parts.defer(close);

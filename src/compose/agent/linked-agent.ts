@@ -5,6 +5,7 @@ import { createAgentDisk } from '../../adapters/disk/agent-disk.ts';
 import { createGrpcClientTransport, type GrpcClientOptions } from '../../adapters/grpc/client.ts';
 import { createCertificateRequests } from '../../adapters/tls/certificate-requests.ts';
 import { createAgent } from '../../agent/agent.ts';
+import type { CreateAgentPart } from '../../agent/agent-part.ts';
 import {
   TAKES_ATTEMPTS,
   TAKES_DRIFT_MODE,
@@ -29,6 +30,8 @@ export interface LinkedAgentDeps extends Omit<ClientTrustDeps, 'transport'> {
   readonly meter?: AgentMeter;
   /** Keeps the certificate that the server issues. */
   readonly credentials: CredentialStore;
+  /** Work of the agent beside the reconciliation of objects; absent: none. */
+  readonly parts?: readonly CreateAgentPart[];
 }
 
 export interface LinkedAgentOptions extends CommonAgentOptions, Pick<RunIo, 'cwd' | 'version'> {

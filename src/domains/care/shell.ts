@@ -5,4 +5,5 @@ export const care: DomainShell = {
   name: 'care',
   manifest: async () => (await import('./manifest/manifest.ts')).careManifest,
   engine: async () => (await import('./engine/care.ts')).care,
+  agent: async () => (await import('./compose/agent.ts')).careInAgents,
 };

@@ -5,4 +5,5 @@ export const health: DomainShell = {
   name: 'health',
   manifest: async () => (await import('./manifest/manifest.ts')).healthManifest,
   engine: async () => (await import('./engine/health.ts')).health,
+  agent: async () => (await import('./compose/agent.ts')).webhookOfAgents,
 };

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
+import { createDirectoryCare } from '../../../src/domains/care/adapters/directory.ts';
 import type { CareApi } from '../../../src/domains/care/ports/care-api.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
@@ -18,8 +19,9 @@ let care: CareApi;
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'fleetrelay-care-'));
   const deps = { clock: createSystemClock(), random: createSystemRandom(), log: createRecordingLog() };
-  cluster = await createDirectoryCluster(deps, { directory: join(home, 'cluster') });
-  care = cluster.care as CareApi;
+  const opened = await createDirectoryCluster(deps, { directory: join(home, 'cluster') });
+  cluster = opened;
+  care = createDirectoryCare(opened.look, opened.watch);
 });
 afterEach(async () => {
   await cluster.close();

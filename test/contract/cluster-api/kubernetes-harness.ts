@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../../src/adapters/kubernetes/api/catalog.ts';
 import { connectKube } from '../../../src/adapters/kubernetes/api/connect.ts';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
-import { createKubernetesCluster } from '../../../src/adapters/kubernetes/cluster/cluster.ts';
+import { createKubernetesCluster, type KubernetesCluster } from '../../../src/adapters/kubernetes/cluster/cluster.ts';
 import { openLooking, type Preview, previewApply } from '../../../src/adapters/kubernetes/cluster/preview.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
@@ -22,9 +22,9 @@ export interface KubernetesWorld {
   readonly log: ReturnType<typeof createRecordingLog>;
   /** Every request that was sent by the clusters that were opened here, `METHOD path?query`. */
   readonly sent: string[];
-  open(options?: OpenOptions): Promise<ClusterApi>;
+  open(options?: OpenOptions): Promise<KubernetesCluster>;
   /** Opens it and looks, as an agent does first: the inventory, then everything that is there. */
-  begin(options?: OpenOptions): Promise<ClusterApi>;
+  begin(options?: OpenOptions): Promise<KubernetesCluster>;
   /** What an apply would do, without an agent. */
   preview(request: ApplyRequest): Promise<Preview>;
   /** Polls the live state until it is so. */
@@ -66,7 +66,7 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
   const opened: { readonly cluster: ClusterApi; readonly client: KubeClient }[] = [];
   return { ...names, log, sent, open, begin, preview, until, seen, close };
 
-  async function open(given: OpenOptions = {}): Promise<ClusterApi> {
+  async function open(given: OpenOptions = {}): Promise<KubernetesCluster> {
     const { user, mayWrite = () => true, clock, through = (client) => client, ...passed } = given;
     const connection = await connectKube(deps, { kubeconfig: plane.kubeconfig(user), userAgent: 'test' });
     const client = through(recording(must(connection).client, sent));
@@ -79,7 +79,7 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
     return cluster;
   }
 
-  async function begin(given: OpenOptions = {}): Promise<ClusterApi> {
+  async function begin(given: OpenOptions = {}): Promise<KubernetesCluster> {
     const cluster = await open(given);
     await cluster.loadInventory();
     await cluster.list('complete');

@@ -2,6 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
+import { createWebhookConfigurations } from '../../../src/domains/care/adapters/kubernetes/webhook-configurations.ts';
+import { remediator } from '../../../src/domains/care/compose/agent.ts';
 import { type RecordedRemediation, readRemediations } from '../../../src/domains/care/model/remediations.ts';
 import { REMEDIATIONS } from '../../../src/domains/care/model/reports.ts';
 import { agentReportKey } from '../../../src/model/agent-report.ts';
@@ -82,13 +84,14 @@ describe.skipIf(noProgram('kube-apiserver'))('the webhook remediator of an agent
   ): Promise<void> {
     const scripted = createScriptedServer({ held: new Map(), sequence: 0 });
     server = scripted.server;
+    const deps = { clock: createSystemClock(), random: createSystemRandom(), log: world.log };
+    const cluster = await world.open(options);
     agent = createAgent({
-      cluster: await world.open(options),
+      ...deps,
+      cluster,
+      parts: [remediator(deps, createWebhookConfigurations(cluster.access.writing, cluster.access))],
       relay: scripted.client,
       disk: createMemoryDisk().open(),
-      clock: createSystemClock(),
-      random: createSystemRandom(),
-      log: world.log,
     });
     await agent.start();
     server.connect();

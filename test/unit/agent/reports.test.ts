@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { createCare } from '../../../src/domains/care/agent/care.ts';
 import type { CareApi, HealthAnswer } from '../../../src/domains/care/ports/care-api.ts';
 import type { AgentSettings } from '../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
@@ -47,7 +48,7 @@ async function createCaredWorld() {
     certificates: async () => undefined,
     watch: () => () => undefined,
   };
-  const world = await createConnectedWorld(care);
+  const world = await createConnectedWorld((deps) => [(report) => createCare({ ...deps, care }, report)]);
   const fail = (): void => {
     answer.now = { type: 'unanswered', error: 'connection refused' };
   };

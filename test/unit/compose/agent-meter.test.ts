@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { type AgentMeter, createAgentMeter } from '../../../src/compose/agent/agent-metrics.ts';
-import type { HealthAnswer } from '../../../src/domains/care/ports/care-api.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import type { ConnectionState, RelayClient, ServerListener } from '../../../src/relay/session.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -28,29 +27,6 @@ test('counts what became of writes, by reason, and passes on what was answered',
   expect(text).toContain('fleetrelay_agent_object_write_failures_total{reason="Forbidden",cluster="east"} 1');
   expect(text).toContain('fleetrelay_agent_object_write_failures_total{reason="Conflict",cluster="east"} 1');
   expect(text).toContain('fleetrelay_agent_info{version="1.2.3",cluster="east"} 1');
-});
-
-test('measures the time of answers of the API server; silence has none', async () => {
-  const clock = createVirtualClock();
-  const meter = createAgentMeter(ABOUT, clock);
-  const answers: HealthAnswer[] = [
-    { type: 'answered', status: 503, text: '', cut: false },
-    { type: 'unanswered', error: 'silence' },
-  ];
-  const askHealth = async () => {
-    await clock.sleep(400);
-    return answers.shift();
-  };
-  const { care } = meter.cluster({ care: { askHealth } } as unknown as ClusterApi);
-  for (const expected of [...answers]) {
-    const answer = care?.askHealth?.('/healthz', 1_000);
-    await clock.advance(400);
-    expect(await answer).toEqual(expected);
-  }
-  const text = await meter.set.registry.metrics();
-  expect(text).toContain('fleetrelay_agent_api_server_response_seconds_sum{cluster="east"} 0.4');
-  expect(text).toContain('fleetrelay_agent_api_server_response_seconds_count{cluster="east"} 1');
-  expect(meter.cluster({} as unknown as ClusterApi)).not.toHaveProperty('care');
 });
 
 test('counts deltas, their time, links and pushed input', async () => {

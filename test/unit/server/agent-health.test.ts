@@ -106,7 +106,7 @@ function metricSet() {
 
 test('an agent with a webhook is ready while it serves that, also without a server', async () => {
   let problem: string | undefined = 'the webhook has no certificate yet';
-  const subject = { health: () => undefined, webhookProblem: () => problem };
+  const subject = { health: () => undefined, serviceProblem: () => problem };
   const listen = { host: '127.0.0.1', port: 0 };
   const health = await startAgentHealth(deps, subject as never, listen, metricSet());
   const ask = async () => {

@@ -1,5 +1,3 @@
-import { createKubernetesCare, noticeSilence } from '../../../domains/care/adapters/kubernetes/care-api.ts';
-import { createWebhookConfigurations } from '../../../domains/care/adapters/kubernetes/webhook-configurations.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.ts';
 import { createFlapping } from '../../../model/flapping.ts';
 import type { LoadEvaluator } from '../../../model/health-check.ts';
@@ -11,6 +9,7 @@ import { must } from '../../../model/result.ts';
 import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
 import { resourcePath } from '../api/paths.ts';
+import { type NoticingClient, noticeSilence } from '../api/silence.ts';
 import type { FollowerDeps, KubeClient } from '../api/types.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { createEventRecorder } from '../resources/event-recorder.ts';
@@ -34,12 +33,31 @@ export interface KubernetesClusterOptions {
   readonly mayWrite: () => boolean;
   /** Name of this process, for people. */
   readonly holder?: string;
-  /** For what care asks, also after the right to write has ended; default: the client of everything else. */
-  readonly careClient?: KubeClient;
+  /** For {@link KubernetesAccess.reader}; default: the client of everything else. */
+  readonly reader?: KubeClient;
   /** Called once, when another process has taken the inventory over; this process must stop. */
   readonly overtaken?: () => void;
   /** Makes what evaluates the health checks of the policy. Absent: they have no effect. */
   readonly loadEvaluator?: LoadEvaluator;
+}
+
+/** What parts of the agent use of the cluster beside its objects. */
+export interface KubernetesAccess {
+  /** For changes: the stop button and the leadership are checked before each. */
+  readonly writing: Writing;
+  /** For requests that do not end with the right to write. None waits for another, and none counts for `onSilence`. */
+  readonly reader: KubeClient;
+  /** As of {@link NoticingClient}, of the requests of the adapter. */
+  readonly onSilence: NoticingClient['onSilence'];
+  /** The agent's own namespace. */
+  readonly namespace: string;
+  /** Name of this process, for people. */
+  readonly holder?: string;
+}
+
+/** A cluster behind an API server. */
+export interface KubernetesCluster extends ClusterApi {
+  readonly access: KubernetesAccess;
 }
 
 /**
@@ -49,7 +67,7 @@ export interface KubernetesClusterOptions {
 export async function createKubernetesCluster(
   given: FollowerDeps,
   options: KubernetesClusterOptions,
-): Promise<ClusterApi> {
+): Promise<KubernetesCluster> {
   const { client, onSilence } = noticeSilence(given.client);
   const deps = { ...given, client };
   const id = await readIdentity(client);
@@ -101,8 +119,7 @@ export async function createKubernetesCluster(
       await inventory.save(change);
       live.owns(change.put.map(placeOf));
     },
-    care: createKubernetesCare(options.careClient ?? given.client, onSilence),
-    webhooks: createWebhookConfigurations(writing, options),
+    access: { writing, reader: options.reader ?? given.client, onSilence, ...options },
     close: live.close,
   };
 }

@@ -1,3 +1,4 @@
+import type { AgentPart } from '../../../agent/agent-part.ts';
 import { within } from '../../../agent/within.ts';
 import type { KindState } from '../../../model/agent.ts';
 import {
@@ -19,8 +20,8 @@ import { type LeaseWork, leaseWorkOf, madeLeaseReport } from './lease-report.ts'
 import { type Repeated, repeat } from './repeat.ts';
 
 export interface CareDeps {
-  /** Absent: nothing can be asked, and no report is made. */
-  readonly care: CareApi | undefined;
+  /** What can be asked of the cluster. */
+  readonly care: CareApi;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -49,13 +50,14 @@ const TUNNEL_TIMEOUT_MS = 10_000;
 /** Leases that cannot be listed for so long are unknown. */
 const UNKNOWN_AFTER_MS = 60_000;
 
-export type Care = ReturnType<typeof createCare>;
-
 /** Makes the reports that the settings ask for. `changed` receives all of them when one has changed. */
-export function createCare(deps: CareDeps, changed: (reports: AgentReports) => void) {
+export function createCare(
+  deps: CareDeps,
+  changed: (reports: AgentReports) => void,
+): AgentPart & Required<Pick<AgentPart, 'configure' | 'settled' | 'lastLook'>> {
   const made = new Map<AgentReport, MadeReport>();
   const running = new Map<AgentReport, { readonly text: string; readonly work: Repeated }>();
-  const endWatch = deps.care?.watch((what) => {
+  const endWatch = deps.care.watch((what) => {
     if (what === 'leases') running.get(LEASE_REPORT)?.work.within(0);
     else if (isGood(made.get(API_SERVER_PROBE))) running.get(API_SERVER_PROBE)?.work.within(0);
   });
@@ -82,7 +84,7 @@ export function createCare(deps: CareDeps, changed: (reports: AgentReports) => v
     settled: (withinMs: number): Promise<void> =>
       within(deps.clock, withinMs, Promise.all([...running.values()].map(({ work }) => work.next()))),
     /** Asks the API server once more, unless it is known to fail. Resolves with whether that has changed the report. */
-    async lastProbe(withinMs: number): Promise<boolean> {
+    async lastLook(withinMs: number): Promise<boolean> {
       const before = made.get(API_SERVER_PROBE);
       const probe = running.get(API_SERVER_PROBE);
       if (probe === undefined || !isGood(before)) return false;
@@ -91,7 +93,7 @@ export function createCare(deps: CareDeps, changed: (reports: AgentReports) => v
       return !isGood(made.get(API_SERVER_PROBE));
     },
     stop(): void {
-      endWatch?.();
+      endWatch();
       for (const { work } of running.values()) work.stop();
       running.clear();
     },
@@ -133,8 +135,8 @@ function sameKind(a: KindState | undefined, b: KindState): boolean {
   return a !== undefined && JSON.stringify(a) === JSON.stringify(b);
 }
 
-function tasksOf({ care: tasks, discovery }: AgentSettings, care: CareApi | undefined): readonly Task[] {
-  if (tasks === undefined || care === undefined) return [];
+function tasksOf({ care: tasks, discovery }: AgentSettings, care: CareApi): readonly Task[] {
+  if (tasks === undefined) return [];
   const { apiServerProbe, leases, certificates, tunnel } = tasks;
   const work = leaseWorkOf(leases, discovery);
   const syncMs = apiServerProbe?.syncPeriodMillis ?? 60_000;

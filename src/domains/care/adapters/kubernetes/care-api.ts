@@ -1,4 +1,5 @@
 import { resourcePath } from '../../../../adapters/kubernetes/api/paths.ts';
+import type { NoticingClient } from '../../../../adapters/kubernetes/api/silence.ts';
 import type { KubeClient } from '../../../../adapters/kubernetes/api/types.ts';
 import {
   AUTHORITIES,
@@ -10,40 +11,6 @@ import { objectOf, textOf } from '../../../../model/json.ts';
 import { type CareApi, type HealthAnswer, MOST_HEALTH_TEXT } from '../../ports/care-api.ts';
 import { listLeases } from './leases.ts';
 import { testTunnel } from './tunnel.ts';
-
-/** A client whose other requests say when they had no answer. */
-export interface NoticingClient {
-  readonly client: KubeClient;
-  /** Calls the listener after each request or watch without an answer. */
-  onSilence(listener: () => void): () => void;
-}
-
-/** Wraps a client, so that an outage is noticed by whichever request meets it first. */
-export function noticeSilence(client: KubeClient): NoticingClient {
-  const listeners = new Set<() => void>();
-  const notice = (signal: AbortSignal | undefined): void => {
-    if (signal?.aborted !== true) for (const listener of listeners) listener();
-  };
-  return {
-    client: {
-      ...client,
-      request: async (asked) => {
-        const answer = await client.request(asked);
-        if (answer.type === 'unreachable' && answer.tooLarge !== true) notice(asked.signal);
-        return answer;
-      },
-      watch: async (asked, event) => {
-        const end = await client.watch(asked, event);
-        if (end.type === 'broken') notice(asked.signal);
-        return end;
-      },
-    },
-    onSilence: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
-}
 
 /** What the care of Shoots asks an API server. Each request has a connection of its own: none waits for another. */
 export function createKubernetesCare(client: KubeClient, onSilence: NoticingClient['onSilence']): CareApi {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { noticeSilence } from '../../../../../src/adapters/kubernetes/api/silence.ts';
 import type { KubeAnswer, KubeClient, KubeRequest } from '../../../../../src/adapters/kubernetes/api/types.ts';
-import { createKubernetesCare, noticeSilence } from '../../../../../src/domains/care/adapters/kubernetes/care-api.ts';
+import { createKubernetesCare } from '../../../../../src/domains/care/adapters/kubernetes/care-api.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 
 const SILENT: KubeAnswer = { type: 'unreachable', message: 'https://api: connection refused: nothing listens there' };

@@ -1,0 +1,69 @@
+import type { AgentReports } from '../model/agent-report.ts';
+import type { AgentSettings } from '../model/agent-settings.ts';
+import type { LiveState } from '../ports/cluster-api.ts';
+
+/**
+ * Work of an agent beside the reconciliation of objects: it reads or changes what is no object of the desired state, and reports
+ * what it finds. It works from `configure` to `stop`.
+ */
+export interface AgentPart {
+  /**
+   * Takes the settings of the fleet: before the first look at the cluster, and whenever they change.
+   *
+   * @param spreadMs milliseconds within which new work begins; absent: a time that spreads the agents of a fleet
+   */
+  readonly configure?: (settings: AgentSettings, spreadMs?: number) => void;
+  /** Resolves when all that the settings ask for was reported once, or after so many milliseconds. */
+  readonly settled?: (withinMs: number) => Promise<void>;
+  /** Reports what it has kept in the cluster. The first snapshot has it: the server would lose a report that it lacks. */
+  readonly load?: (settings: AgentSettings) => Promise<void>;
+  /** Takes a state of the cluster. The cost has to follow the changes of the state. */
+  readonly observe?: (live: LiveState, settings: AgentSettings) => void;
+  /** Looks once more, before an agent stops that could not renew its Lease. Resolves with whether that has changed a report. */
+  readonly lastLook?: (withinMs: number) => Promise<boolean>;
+  /** Ends the work after the request that is under way. */
+  readonly stop: () => void | Promise<void>;
+}
+
+/** Begins a part of an agent. `report` takes all its reports, whenever one of them has changed. */
+export type CreateAgentPart = (report: (reports: AgentReports) => void) => AgentPart;
+
+/** The parts of an agent together. None is there before `begin`. */
+export function createAgentParts(
+  create: readonly CreateAgentPart[],
+  report: (maker: string, reports: AgentReports) => void,
+) {
+  let parts: readonly AgentPart[] = [];
+  let stopped: Promise<unknown> | undefined;
+  return {
+    /** Begins with all, and starts the agent. They end if that rejects. */
+    async begin(start: () => Promise<void>): Promise<void> {
+      parts = create.map((begin, index) => begin((reports) => report(`part ${index}`, reports)));
+      await start().catch(async (error: unknown) => {
+        await end();
+        throw error;
+      });
+    },
+    configure(settings: AgentSettings, spreadMs?: number): void {
+      for (const part of parts) part.configure?.(settings, spreadMs);
+    },
+    settled: (withinMs: number) => Promise.all(parts.map((part) => part.settled?.(withinMs))),
+    load: (settings: AgentSettings) => Promise.all(parts.map((part) => part.load?.(settings))),
+    observe(live: LiveState, settings: AgentSettings): void {
+      for (const part of parts) part.observe?.(live, settings);
+    },
+    /** Resolves with whether a report has changed. */
+    async lastLook(withinMs: number): Promise<boolean> {
+      const changed = await Promise.all(parts.map((part) => part.lastLook?.(withinMs)));
+      return changed.includes(true);
+    },
+    stop: end,
+  };
+
+  function end(): Promise<unknown> {
+    stopped ??= Promise.all(parts.map((part) => part.stop()));
+    return stopped;
+  }
+}
+
+export type AgentParts = ReturnType<typeof createAgentParts>;
