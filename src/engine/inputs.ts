@@ -144,6 +144,8 @@ export function declareInputs(graph: Graph) {
     results: graph.input<ObjectResult>('results'),
     /** Ledger: attempts that people have asked for, by cluster in the empty partition. */
     attempts: graph.input<AttemptRequest>('attempts'),
+    /** Which clusters are suspended, and how that ends, for people; by cluster in the empty partition. */
+    suspended: graph.input<string>('suspended'),
     /** Ledger: by cluster and object key. */
     ledger: graph.input<LedgerEntry>('ledger'),
     /** Ledger: by cluster and object key. */

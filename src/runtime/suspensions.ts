@@ -153,11 +153,14 @@ export function withSuspensions(replica: Replica, suspensions: Suspensions): Rep
   return { ...replica, obstacle };
 }
 
-/** Operations of Shoots wait for the end of a cluster's suspension, and say so. */
-function stage({ domainInputs }: Pick<Engine, 'domainInputs'>, key: string, suspension: Suspension | undefined): void {
-  const suspended = domainInputs.care?.suspensions;
+/** The engine tells what waits for the end of a cluster's suspension. */
+function stage(
+  { inputs: { suspended } }: Pick<Engine, 'inputs'>,
+  key: string,
+  suspension: Suspension | undefined,
+): void {
   const prefix = keyOf('cluster', '');
-  if (suspended === undefined || !key.startsWith(prefix)) return;
+  if (!key.startsWith(prefix)) return;
   const cluster = key.slice(prefix.length);
   if (suspension === undefined) {
     suspended.delete('', cluster);

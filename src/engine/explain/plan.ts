@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../model/json.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { refusedByPrune } from '../../model/lasting-objects.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
@@ -161,21 +161,21 @@ function unguarded(output: Output | undefined): Output | undefined {
 
 /** By the last known state of the agents. A plan of documents alone knows no agents. */
 function waitsOf(
-  { inputs: { agents }, domainInputs }: Engine,
+  { inputs: { agents, suspended } }: Engine,
   objects: readonly PlannedObject[],
 ): ReadonlyMap<string, string> {
   const waits = new Map<string, string>();
   if (agents.size('') === 0) return waits;
   for (const cluster of new Set(objects.map((each) => each.cluster))) {
-    const why = waitOf(agents.get('', cluster), domainInputs.care?.suspensions?.get('', cluster));
+    const why = waitOf(agents.get('', cluster), suspended.get('', cluster));
     if (why !== undefined) waits.set(cluster, why);
   }
   return waits;
 }
 
 /** Undefined: what is sent to the cluster arrives. */
-function waitOf(agent: AgentValue | undefined, suspension: JsonValue | undefined): string | undefined {
-  if (typeof suspension === 'string') return suspension;
+function waitOf(agent: AgentValue | undefined, suspension: string | undefined): string | undefined {
+  if (suspension !== undefined) return suspension;
   if (agent === undefined) return 'its agent has never connected';
   return agent.connected ? undefined : 'its agent is not connected';
 }

@@ -36,7 +36,7 @@ export interface ShootOperation extends Outcome {
 /** What operations follow from besides progress. */
 export interface OperationReads
   extends ClusterReads,
-    Pick<EngineInputs, 'observed' | 'elapsed' | 'results' | 'live' | 'fleet'> {
+    Pick<EngineInputs, 'observed' | 'elapsed' | 'results' | 'live' | 'fleet' | 'suspended'> {
   readonly bindings: Derived<BoundShoot>;
   /** Those that no source declares any more. */
   readonly gone: Derived<BoundShoot>;
@@ -48,8 +48,6 @@ export interface OperationReads
   readonly declaredRequests: Derived<DeclaredRequest>;
   /** By Shoot, in the empty partition. */
   readonly answeredRequests: Collection<AnsweredRequest>;
-  /** Which clusters are suspended, and how that ends, for people; by cluster in the empty partition. */
-  readonly suspensions: Collection<JsonValue>;
 }
 
 interface AllReads extends OperationReads {
@@ -79,7 +77,7 @@ export function deriveOperations(
     from: [given.bindings, given.gone],
     reads: [
       ...[clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer, webhooks],
-      ...[given.extensionErrors, given.declaredRequests, given.answeredRequests, given.suspensions],
+      ...[given.extensionErrors, given.declaredRequests, given.answeredRequests, given.suspended],
       ...[given.fleet, tasks.byPlace, tasks.failing, tasks.seconds],
     ],
     seesAll: true,
@@ -125,7 +123,7 @@ function operationOf(read: Reader, key: string, shoot: BoundShoot, reads: AllRea
     cycleStart: textOf(fields.retryCycleStartTime),
     obstacle: operationObstacle(read, shoot, fields, last, reads),
     isAsleep: shoot.wantsHibernation && read.get(reads.hibernated, '', key) === true,
-    suspension: places.flatMap(([cluster]) => textOf(read.get(reads.suspensions, '', cluster)) || [])[0],
+    suspension: places.flatMap(([cluster]) => read.get(reads.suspended, '', cluster) ?? [])[0],
     isRequested:
       (declared !== undefined && isRequested(declared, read.get(reads.answeredRequests, '', key), last)) ||
       (last?.state === 'Failed' && isOfOtherVersion(read, fields, reads)),

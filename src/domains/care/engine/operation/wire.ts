@@ -21,14 +21,13 @@ interface Given
 export function wireOperations(graph: Graph, { inputs, declarations }: DomainCore, given: Given) {
   const declaredRequests = deriveDeclaredRequests(graph, declarations);
   const answeredRequests = graph.input<AnsweredRequest>('answeredRequests');
-  const suspensions = graph.input<JsonValue>('suspensionsOfClusters');
   const { errors, byNamespace: extensionErrors } = deriveExtensionErrors(graph, inputs);
   const gone = deriveGoneShoots(graph, { ...inputs, ...given });
   const reads: OperationReads = {
     ...inputs,
     ...given,
     gone,
-    ...{ declaredRequests, answeredRequests, suspensions, extensionErrors },
+    ...{ declaredRequests, answeredRequests, extensionErrors },
   };
   const tries = deriveTries(graph, reads);
   return {
@@ -38,7 +37,6 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
     inputs: {
       // The shell checks what it stages.
       answeredRequests: answeredRequests as unknown as Input<JsonValue>,
-      suspensions,
     } satisfies DomainParts['inputs'],
     /** Once, after progress. */
     derive: (after: AfterProgress): Derived<ShootOperation> => deriveOperations(graph, after, reads),

@@ -524,15 +524,15 @@ describe('a Shoot that no source declares any more', () => {
 
 it('a suspended cluster makes an operation wait for a person', () => {
   const world = created();
-  const suspensions = world.engine.domainInputs.care?.suspensions ?? expect.fail();
-  suspensions.set('', 'blue', 'cluster blue is suspended by ada');
+  const { suspended } = world.engine.inputs;
+  suspended.set('', 'blue', 'cluster blue is suspended by ada');
   world.declare('two');
   world.settle();
   expect(world.status().lastOperation).toMatchObject({
     state: 'Pending',
     description: 'cluster blue is suspended by ada',
   });
-  suspensions.delete('', 'blue');
+  suspended.delete('', 'blue');
   world.settle();
   expect(world.operation()).toBe('Reconcile/Processing 50');
 });
