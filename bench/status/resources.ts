@@ -61,7 +61,7 @@ export function resourceTarget({ engine, loop, objects: count }: TargetDeps): Ta
   const resources = { start: ignore, state: () => ({ kinds: [], objects }), stop: async () => undefined };
   const sources = { get: () => undefined } as never;
   const wired = wireCustomResourceStatus(
-    { engine, loop, sources, clock, log, observed: { found: () => false, written: () => undefined } },
+    { engine, loop, sources, clock, log, observed: { found: () => false, written: () => undefined }, rules: {} },
     [{ source, resources, status, random: { next: () => 0, id: () => '' } }],
     () => true,
   );

@@ -2,6 +2,7 @@ import { load } from 'js-yaml';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { agentMetrics, createAgentMeter } from '../../src/compose/agent/agent-metrics.ts';
 import { PROBE_REQUESTS } from '../../src/domains/health/probes/probe-metrics.ts';
+import { servedDomains } from '../../src/domains/servers.ts';
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
 import { createServerMetrics } from '../../src/server/metrics.ts';
 import { code, generatedFrom, page, prose, section, table } from './markdown.ts';
@@ -11,8 +12,9 @@ export function serverMetricDefinitions(): readonly MetricDefinition[] {
   const unasked = (): never => {
     throw new Error('nothing is scraped here');
   };
-  const deps = { fleet: unasked, relay: unasked, replica: unasked, store: unasked, pullRequests: unasked };
-  return createServerMetrics(deps, '').definitions;
+  const own = { fleet: unasked, relay: unasked, replica: unasked, store: unasked, pullRequests: unasked };
+  const ofDomains = servedDomains.flatMap(({ server }) => server?.metrics ?? []);
+  return createServerMetrics({ ...own, ofDomains: unasked }, ofDomains, '').definitions;
 }
 
 /** Every metric that an agent shows. */

@@ -6,12 +6,13 @@ import type { ObjectHealth } from '../model/object-health/health.ts';
 import type { ViewFilter } from '../model/view-filter.ts';
 import type { AgentCertificateView, AgentRefusalView, WaitingAgentView } from './agent-views.ts';
 import type { Act, Answer } from './answer.ts';
+import type { DomainApi } from './domain-api.ts';
 import type { DeltaView, HistoryRequest } from './history-api.ts';
 import type { SyncedSourcesView } from './sync-api.ts';
 import type { ImpactRequest, ImpactView, PlannedRefView, WhyNotView } from './why-api.ts';
 
-/** The API of a running server; HTTP has one route for each function. */
-export interface ServerApi {
+/** The API of a running server; HTTP has one route for each function, act and question. */
+export interface ServerApi extends DomainApi {
   status(): FleetView;
   clusters(): readonly ClusterView[];
   /** Outputs of all clusters, or of one; undefined: there is no such cluster. */
@@ -37,8 +38,6 @@ export interface ServerApi {
   impact(question: ImpactRequest): Promise<Answer<ImpactView>>;
   /** What was sent to a cluster, the newest first. */
   history(question: HistoryRequest): Promise<Answer<readonly DeltaView[]>>;
-  /** A declared data plane, as its Envoy is started. */
-  dataplane(mesh: string, name: string): Answer<DeclaredDataplaneView>;
   approve(digest: string, by: string): Promise<Act<ApprovalView>>;
   accept(source: string, revision: string, by: string): Promise<Act<SourceView>>;
   /** Releases the name for a cluster with another id. */
@@ -55,8 +54,6 @@ export interface ServerApi {
   syncSources(source: string | undefined, by: string): Promise<Act<SyncedSourcesView>>;
   /** Has the agent of a cluster try an object at once, or all that it could not apply or remove (`object` undefined). */
   retryCluster(cluster: string, object: string | undefined, by: string): Promise<Act<RetryView>>;
-  /** Begins an operation of a declared Shoot; answers with its row of the view `shoots`. */
-  operateShoot(namespace: string, name: string, request: 'reconcile' | 'retry', by: string): Promise<Act<JsonObject>>;
 }
 
 /** Another attempt that a person has asked for. */

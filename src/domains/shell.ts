@@ -1,4 +1,5 @@
 import type { OpenAgentDomain } from '../compose/agent/agent-domain.ts';
+import type { ServerPart } from '../compose/serve/server-part.ts';
 import type { Domain } from '../engine/domain.ts';
 import type { DomainManifest } from '../manifest/kinds/decoders.ts';
 
@@ -14,4 +15,6 @@ export interface DomainShell {
   readonly engine: () => Promise<Domain>;
   /** What it does in the agents of clusters. */
   readonly agent?: () => Promise<OpenAgentDomain>;
+  /** Absent: it adds nothing to a management server besides its engine. */
+  readonly server?: () => Promise<ServerPart>;
 }

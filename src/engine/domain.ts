@@ -1,4 +1,3 @@
-import type { RecordedRemediation } from '../domains/care/model/remediations.ts';
 import type { AgentNeeds } from '../model/agent-settings.ts';
 import type { ConditionValue } from '../model/conditions.ts';
 import type { FleetPolicy } from '../model/desired.ts';
@@ -145,8 +144,6 @@ export interface DomainAgents {
   readonly needs?: Derived<AgentNeeds>;
   /** The clusters whose agents are not expected to answer. Partition empty, key the cluster, value: what sleeps in it. */
   readonly asleep?: Derived<string>;
-  /** What they have done about webhooks of others, the oldest first. Partition and key: the cluster. */
-  readonly remediations?: Derived<readonly RecordedRemediation[]>;
 }
 
 /** What a domain tells about the state of the fleet. */

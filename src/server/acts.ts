@@ -1,4 +1,5 @@
 import type { Act, Answer, Refusal } from '../api/answer.ts';
+import type { ApiAct, Texts } from '../api/domain-api.ts';
 import { errorText } from '../model/messages.ts';
 import type { Receipt } from '../model/receipt.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,18 +12,12 @@ const MAX_OBJECT = 1_000;
 /** An act is answered within this time. Callers wait fifteen seconds. */
 const ANSWER_MS = 8_000;
 
-/** An act: its path, the texts that its body must and may have, and the function of the API. */
-export interface ActOfApi {
-  readonly path: string;
-  readonly needed?: Readonly<Record<string, number>>;
-  readonly optional?: Readonly<Record<string, number>>;
-  /** `texts`: those of the body, and the names in the path. */
-  readonly run: (api: PeopleApi, texts: Readonly<Record<string, string>>, by: string) => Promise<Act<object>>;
-  /** It is recorded in the trust folder, which outlasts a restart whatever the store is. Absent: in the store. */
-  readonly isTrust?: true;
+/** An act, with the function of the API that it calls. */
+interface ActOfApi extends Omit<ApiAct, 'run'> {
+  readonly run: (api: PeopleApi, texts: Texts, by: string) => Promise<Act<object>>;
 }
 
-/** Everything that people can do by the API. */
+/** What people can do by the API, besides the acts of domains. */
 export const ACTS = [
   {
     path: '/approvals',
@@ -54,11 +49,6 @@ export const ACTS = [
   },
   { path: '/clusters/:name/replace', run: (api, { name = '' }, by) => api.replaceCluster(name, by) },
   { path: '/clusters/:name/give-back', run: (api, { name = '' }, by) => api.giveBackCluster(name, by) },
-  {
-    path: '/dataplanes/:mesh/:name/renew-token',
-    isTrust: true,
-    run: (api, { mesh = '', name = '' }, by) => api.renewDataplaneToken(mesh, name, by),
-  },
   { path: '/clusters/:name/renew-token', isTrust: true, run: (api, { name = '' }, by) => api.renewToken(name, by) },
   {
     path: '/clusters/:name/suspend',
@@ -74,18 +64,16 @@ export const ACTS = [
   { path: '/sources/sync', run: (api, _texts, by) => api.syncSources(undefined, by) },
   { path: '/sources/:name/sync', run: (api, { name = '' }, by) => api.syncSources(name, by) },
   { path: '/sources/:name/resume', run: (api, { name = '' }, by) => api.resumeSource(name, by) },
-  {
-    path: '/shoots/:namespace/:name/reconcile',
-    run: (api, { namespace = '', name = '' }, by) => api.operateShoot(namespace, name, 'reconcile', by),
-  },
-  {
-    path: '/shoots/:namespace/:name/retry',
-    run: (api, { namespace = '', name = '' }, by) => api.operateShoot(namespace, name, 'retry', by),
-  },
 ] as const satisfies readonly ActOfApi[];
 
+/** Everything that people can do by this API. */
+export function actsOf(api: PeopleApi): readonly ApiAct[] {
+  const own = ACTS.map((act: ActOfApi): ApiAct => ({ ...act, run: (texts, by) => act.run(api, texts, by) }));
+  return [...own, ...api.acts];
+}
+
 /** Does an act for a person, and answers when it is durable. */
-export type CarryOut = (act: ActOfApi, texts: Readonly<Record<string, string>>, by: string) => Promise<Answer<object>>;
+export type CarryOut = (act: ApiAct, texts: Texts, by: string) => Promise<Answer<object>>;
 
 /** `storeForgets`: the store is gone with the process. */
 export interface DurabilityOptions {
@@ -97,11 +85,11 @@ export interface DurabilityOptions {
  * this is not known. It may be in force all the same, and is still written as soon as that is possible.
  */
 export function createActs(
-  { api, clock, log }: { readonly api: PeopleApi; readonly clock: Clock; readonly log: Log },
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
   { storeForgets }: DurabilityOptions,
 ): CarryOut {
   const answered = async (
-    act: ActOfApi,
+    act: ApiAct,
     doing: Promise<Act<object>>,
     begun: (receipt: Receipt) => void,
   ): Promise<Answer<object>> => {
@@ -114,7 +102,7 @@ export function createActs(
   return async (act, texts, by) => {
     const over = new AbortController();
     let receipt: Receipt | undefined;
-    const answer = answered(act, act.run(api, texts, by), (of) => {
+    const answer = answered(act, act.run(texts, by), (of) => {
       receipt = of;
     });
     const late = clock.sleep(ANSWER_MS, over.signal).then(() => unrecorded(lateness(receipt)));

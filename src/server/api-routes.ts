@@ -1,12 +1,13 @@
 import { type Context, Hono } from 'hono';
 import type { Answer } from '../api/answer.ts';
+import type { ApiAct, Texts } from '../api/domain-api.ts';
 import type { ServerApi } from '../api/server-api.ts';
 import { quote } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import { parseRfc3339 } from '../model/time.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
-import { ACTS, type ActOfApi, type CarryOut } from './acts.ts';
+import { actsOf, type CarryOut } from './acts.ts';
 import type { Audit } from './audit.ts';
 import { type ApiAccess, type ApiEnv, authorize } from './authorize.ts';
 import { type ErrorReason, refuse } from './http-error.ts';
@@ -50,7 +51,7 @@ export function apiRoutes(
   const routes = new Hono<ApiEnv>();
   routes.use(authorize(access, audit));
   questions(routes, api);
-  for (const act of ACTS) actRoute(routes, act, carryOut);
+  for (const act of actsOf(api)) actRoute(routes, act, carryOut);
   auditRoute(routes, log);
   return routes;
 }
@@ -88,11 +89,9 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     const answer = api.view(context.req.param('name'), { ...texts, ...tags });
     return answer.ok ? context.json({ items: answer.value }) : reply(context, answer);
   });
-  routes.get('/dataplanes/:mesh/:name', (context) => {
-    const { mesh, name } = context.req.param();
-    const answer = api.dataplane(mesh, name);
-    return answer.ok ? context.json(answer.value) : reply(context, answer);
-  });
+  for (const { path, answer } of api.questions) {
+    routes.get(path, (context) => reply(context, answer(namesIn(context))));
+  }
   const ofCluster = (context: Context, items: readonly object[] | undefined): Response =>
     items === undefined
       ? refuse(context, 'NotFound', `there is no cluster ${quote(context.req.query('cluster') ?? '')}`)
@@ -175,7 +174,12 @@ function tagsOf(written: readonly string[]): { readonly tags?: Readonly<Record<s
     : { tags: Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? ''])) };
 }
 
-function actRoute(routes: Hono<ApiEnv>, act: ActOfApi, carryOut: CarryOut): void {
+/** The names in the path. */
+function namesIn(context: Context): Texts {
+  return context.req.param();
+}
+
+function actRoute(routes: Hono<ApiEnv>, act: ApiAct, carryOut: CarryOut): void {
   const { path, needed = {}, optional = {} } = act;
   routes.post(path, async (context) => {
     const body = context.get('body');
@@ -184,8 +188,7 @@ function actRoute(routes: Hono<ApiEnv>, act: ActOfApi, carryOut: CarryOut): void
     const filled = Object.fromEntries(Object.entries(body.value).filter(([, value]) => value !== ''));
     const texts = textsOf(filled, needed, optional);
     if (!texts.ok) return refuse(context, 'Invalid', texts.problem);
-    const part = (name: string): string => context.req.param(name) ?? '';
-    const named = { ...texts.value, mesh: part('mesh'), namespace: part('namespace'), name: part('name') };
+    const named = { ...texts.value, ...namesIn(context) };
     return reply(context, await carryOut(act, named, context.get('caller').name));
   });
 }
@@ -195,7 +198,7 @@ function textsOf(
   values: JsonObject,
   needed: Readonly<Record<string, number>>,
   optional: Readonly<Record<string, number>>,
-): Result<Readonly<Record<string, string>>> {
+): Result<Texts> {
   const texts: Record<string, string> = {};
   for (const [name, max] of Object.entries({ ...needed, ...optional })) {
     if (values[name] === undefined && !(name in needed)) continue;

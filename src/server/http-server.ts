@@ -152,7 +152,7 @@ function createApp(deps: HttpServerDeps, access: ApiAccess): Hono<{ Bindings: Ht
   if (deps.api !== undefined && deps.audit !== undefined) {
     const { audit: log } = deps;
     const audit = createAudit({ ...deps, audit: log, id: () => randomUUID() });
-    const carryOut = createActs({ ...deps, api: deps.api }, { storeForgets: deps.storeForgets ?? false });
+    const carryOut = createActs(deps, { storeForgets: deps.storeForgets ?? false });
     app.route('/api/v1', apiRoutes(deps.api, access, audit, log, carryOut));
   }
   return app;

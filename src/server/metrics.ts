@@ -1,11 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import type { AgentRefusalView } from '../api/agent-views.ts';
 import type { ClusterView, FleetView } from '../api/server-api.ts';
-import type { ShootFigures } from '../domains/care/model/shoot-figures.ts';
-import { SHOOT_METRICS } from '../domains/care/server/shoot-metrics.ts';
-import { type MeshFigures, meshSamples } from '../domains/health/server/mesh-metrics.ts';
 import { parseRfc3339 } from '../model/time.ts';
-import type { XdsFigures } from '../model/xds-figures.ts';
 import type { RelayServerStats } from '../relay/server.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 
@@ -16,6 +12,8 @@ export interface Scrape {
   readonly replica: ReplicaFigures;
   readonly store: StoreFigures;
   readonly pullRequests: readonly PullRequestFigure[];
+  /** What the metrics of domains show, by their names. */
+  readonly ofDomains: ReadonlyMap<string, Reading>;
 }
 
 /** How many pull requests of a source had an outcome. */
@@ -43,11 +41,6 @@ export interface ReplicaFigures {
   readonly approvals: { readonly granted: number; readonly used: number };
   /** Refusals of agents that this replica has seen, by cluster and reason. */
   readonly refusals: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  readonly envoys: XdsFigures;
-  /** Of all meshes that have a data plane. */
-  readonly meshes: readonly MeshFigures[];
-  /** The declared Shoots by namespace and name. */
-  readonly shoots: readonly ShootFigures[];
 }
 
 /** The state of the store. */
@@ -80,15 +73,13 @@ export interface ServerMetrics {
 type Client = RelayServerStats['clients'][number];
 
 /** The value of a metric without labels, or samples: the values of the labels, then that of the metric. */
-type Reading = number | boolean | Iterable<readonly (string | number | boolean)[]>;
+export type Reading = number | boolean | Iterable<readonly (string | number | boolean)[]>;
 
 /** Help text, and what a scrape shows. */
 type Metric = readonly [help: string, read: (scrape: Scrape) => Reading];
 
 const SOURCE_STATES = ['pending', 'synced', 'failing', 'refused'] as const;
 const OBJECT_STATES = ['applied', 'failed', 'held', 'pending', 'unreachable'] as const;
-
-const EDS_RESULTS = ['sent', 'accepted', 'rejected'] as const;
 
 /** Every metric that is read at a scrape, by name and labels. A name that ends in `_total` is a counter's, others are gauges'. */
 const METRICS: Readonly<Record<string, Metric>> = {
@@ -275,28 +266,6 @@ const METRICS: Readonly<Record<string, Metric>> = {
     '1 if this server admits and sends nothing new.',
     ({ replica }) => replica.problem !== '',
   ],
-  'fleetrelay_dataplanes{mesh,status}': [
-    'Data planes by status: online, partially_degraded or offline; mesh _other: all but the 100 largest meshes.',
-    ({ replica }) => meshSamples(replica.meshes, 'dataplanes'),
-  ],
-  'fleetrelay_services{mesh,status}': [
-    'Services by status: online, partially_degraded or offline; mesh _other: all but the 100 largest meshes.',
-    ({ replica }) => meshSamples(replica.meshes, 'services'),
-  ],
-  fleetrelay_hds_streams: ['Open streams on which Envoys report health.', ({ replica }) => replica.envoys.hdsStreams],
-  'fleetrelay_hds_reports_total{result}': [
-    'Reports of Envoys; changed: with news, superseded: on another stream than the newest of the data plane.',
-    ({ replica }) => replica.envoys.hdsReports,
-  ],
-  'fleetrelay_eds_pushes_total{result}': [
-    'Endpoints sent to Envoys, and their answers; rejected: the Envoy keeps those that it has.',
-    // An alert misses the first of a result if its sample begins with it.
-    ({ replica }) => new Map([...EDS_RESULTS.map((result) => [result, 0] as const), ...replica.envoys.edsPushes]),
-  ],
-  'fleetrelay_xds_refusals_total{reason}': [
-    'Streams of Envoys that were refused, by reason.',
-    ({ replica }) => replica.envoys.refusals,
-  ],
   'fleetrelay_pull_requests_total{source,outcome}': [
     'Pull requests that this server has worked on; refused: no plan could be made, failed: the host could not be asked or told.',
     ({ pullRequests }) => pullRequests.map(({ source, outcome, count }) => [source, outcome, count]),
@@ -351,8 +320,12 @@ function ofCertificates(value: (certificate: NonNullable<Client['certificate']>)
 const COMMIT_BUCKETS = [0.000_05, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10];
 const WRITE_BUCKETS = [0.000_5, 0.002_5, 0.01, 0.05, 0.25, 1, 5, 15];
 
-/** Makes the metrics in a registry of their own. Nothing is read before the first scrape. */
-export function createServerMetrics(deps: MetricsDeps, version: string): ServerMetrics {
+/** Makes the metrics in a registry of their own, with those of domains. Nothing is read before the first scrape. */
+export function createServerMetrics(
+  deps: MetricsDeps,
+  ofDomains: readonly MetricDefinition[],
+  version: string,
+): ServerMetrics {
   const set = createMetricSet();
   collectDefaultMetrics({ register: set.registry });
   let shown: Scrape | undefined;
@@ -362,9 +335,9 @@ export function createServerMetrics(deps: MetricsDeps, version: string): ServerM
     const define = name.endsWith('_total') ? set.total : set.gauge;
     define(name, help, labels, () => (shown === undefined ? [] : samplesOf(labels, read(shown))));
   }
-  // Some of them are named as counters, for they have the names that Gardener's exporter gave them.
-  for (const { name, labels, help, samples } of SHOOT_METRICS) {
-    set.gauge(name, help, labels, () => (shown === undefined ? [] : samplesOf(labels, samples(shown.replica.shoots))));
+  for (const { name, type, labels, help } of ofDomains) {
+    const define = type === 'counter' ? set.total : set.gauge;
+    define(name, help, labels, () => samplesOf(labels, shown?.ofDomains.get(name) ?? []));
   }
   const computed = set.counter('fleetrelay_engine_computed_total', 'Functions that the engine has called.', []);
   const commitHelp = 'Time that a commit of the engine takes.';
@@ -373,8 +346,14 @@ export function createServerMetrics(deps: MetricsDeps, version: string): ServerM
   return {
     definitions: set.definitions,
     text: () => {
-      const { fleet, relay, replica, store, pullRequests } = deps;
-      shown = { fleet: fleet(), relay: relay(), replica: replica(), store: store(), pullRequests: pullRequests() };
+      shown = {
+        fleet: deps.fleet(),
+        relay: deps.relay(),
+        replica: deps.replica(),
+        store: deps.store(),
+        pullRequests: deps.pullRequests(),
+        ofDomains: deps.ofDomains(),
+      };
       return set.registry.metrics();
     },
     engineCommit: (seconds, functions) => {

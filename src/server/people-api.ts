@@ -5,8 +5,6 @@ import type { ServerApi } from '../api/server-api.ts';
 export interface TokenApi {
   /** Makes every earlier token of the cluster invalid; its certificates stay valid. */
   renewToken(cluster: string, by: string): Promise<Act<TokenView>>;
-  /** Makes every earlier token of the data plane invalid, and ends its streams. */
-  renewDataplaneToken(mesh: string, name: string, by: string): Promise<Act<DataplaneTokenView>>;
 }
 
 /** Decisions of people about single agents. */
@@ -27,14 +25,6 @@ export type PeopleApi = ServerApi & TokenApi & EnrolmentApi;
 /** The generation of a cluster's valid tokens. */
 export interface TokenView {
   readonly cluster: string;
-  /** The second of the renewal since 1970, or a later one. */
-  readonly generation: number;
-}
-
-/** The result of renewing the token of a data plane. */
-export interface DataplaneTokenView {
-  readonly mesh: string;
-  readonly name: string;
   /** The second of the renewal since 1970, or a later one. */
   readonly generation: number;
 }

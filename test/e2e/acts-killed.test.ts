@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DeltaView } from '../../src/api/history-api.ts';
 import type { ClusterView, SourceView } from '../../src/api/server-api.ts';
+import type { SHOOT_ACTS } from '../../src/domains/care/runtime/operate-shoot.ts';
+import type { RENEW_DATAPLANE_TOKEN } from '../../src/domains/health/compose/server.ts';
 import { type JsonObject, objectOf } from '../../src/model/json.ts';
 import { ACCEPTANCES_FILE } from '../../src/relay/trust/acceptances.ts';
 import { REVOKED_FILE } from '../../src/relay/trust/revoked-certificates.ts';
 import { GENERATIONS_FILE } from '../../src/relay/trust/tokens.ts';
-import { ACTS } from '../../src/server/acts.ts';
+import type { ACTS } from '../../src/server/acts.ts';
 import { apiFetch } from '../support/api-fetch.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
@@ -81,8 +83,10 @@ async function actAndKill({ path, body = {} }: Scenario): Promise<void> {
   await fleet.server.kill('SIGKILL');
 }
 
+type Path = (typeof ACTS)[number]['path'] | typeof RENEW_DATAPLANE_TOKEN | keyof typeof SHOOT_ACTS;
+
 /** Makes the scenario of each act, in the order of the table. A new act needs one: the types say so. */
-const SCENARIOS: Readonly<Record<(typeof ACTS)[number]['path'], () => Promise<Scenario>>> = {
+const SCENARIOS: Readonly<Record<Path, () => Promise<Scenario>>> = {
   '/approvals': async () => {
     // Its agent is away, so that the removal cannot leave before the server is killed.
     await fleet.agent('west').kill('SIGKILL');
@@ -227,7 +231,7 @@ describe('an act of the API whose server is killed when its answer arrives', () 
   });
   afterAll(async () => fleet?.stop());
 
-  it.each(ACTS.map(({ path }) => path))('%s', async (path) => {
+  it.each(Object.keys(SCENARIOS) as readonly Path[])('%s', async (path) => {
     const scenario = await SCENARIOS[path]();
     await actAndKill(scenario);
     await fleet.server.start();

@@ -8,7 +8,7 @@ import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
 import { connectionToken } from '../../src/relay/trust/tokens.ts';
 import { XDS_LIMITS } from '../../src/xds/limits.ts';
 import { createFakeEnvoys, type FakeEnvoys, healthRequest } from '../support/fake-envoys.ts';
-import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
+import { createFleetWorld, type FleetWorld, shownBy } from '../support/fleet-world.ts';
 import { recordingLog } from '../support/running-server.ts';
 import { dbYaml } from '../unit/xds/support.ts';
 
@@ -106,7 +106,7 @@ describe('streams of callers without a right token', () => {
     const ended = streams.map((stream) => once(stream, 'response'));
     await world.clock.advance(XDS_LIMITS.refusalMs);
     for (const [headers] of await Promise.all(ended)) expect(headers).toMatchObject({ 'grpc-status': '16' });
-    expect(Object.fromEntries(world.server.figures().envoys.refusals)).toEqual({ WrongToken: 8 });
+    expect(shownBy(world, 'fleetrelay_xds_refusals_total')).toEqual({ WrongToken: 8 });
   });
 
   test('are told at once that too many wait, each address for itself', async () => {

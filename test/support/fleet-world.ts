@@ -2,8 +2,11 @@ import { load } from 'js-yaml';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
 import { createManagementServer, type ManagementServer } from '../../src/compose/serve/management-server.ts';
 import type { PlanSetup } from '../../src/compose/serve/plans.ts';
+import type { ServedDomain } from '../../src/compose/serve/server-part.ts';
 import type { ReplicaSetup } from '../../src/compose/serve/wire-replica.ts';
+import { createHealthServer } from '../../src/domains/health/compose/server.ts';
 import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
+import { servedDomains } from '../../src/domains/servers.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import {
   type AgentHello,
@@ -199,6 +202,8 @@ export async function createFleetWorld(
     readonly replicas?: ReplicaSetup;
     /** It is the only one, and has locked its store. */
     readonly lock?: StoreLock;
+    /** Absent: all of them. */
+    readonly domains?: readonly ServedDomain[];
     /** Envoys are served. */
     readonly xds?: XdsSetup;
     /** Of the server alone, where it is not the agents' and the test's. */
@@ -240,6 +245,7 @@ export async function createFleetWorld(
   const server = await createManagementServer(
     {
       graph: createGraph(),
+      domains: given.domains ?? (given.xds === undefined ? servedDomains : domainsWith(given.xds)),
       store,
       sources: [...fakes, ...custom].map(({ source }) => {
         const own = rights.get(source.name);
@@ -279,7 +285,6 @@ export async function createFleetWorld(
       log: given.log ?? silentLog,
       ...(given.replicas === undefined ? {} : { replicas: given.replicas }),
       ...(given.lock === undefined ? {} : { lock: given.lock }),
-      ...(given.xds === undefined ? {} : { xds: given.xds }),
       ...(given.beginSlice === undefined ? {} : { beginSlice: given.beginSlice }),
       ...(given.plans === undefined ? {} : { plans: given.plans }),
     },
@@ -322,6 +327,20 @@ export async function createFleetWorld(
     },
     settle,
   };
+}
+
+/** The domains of a server that serves Envoys. */
+function domainsWith(xds: XdsSetup): readonly ServedDomain[] {
+  return servedDomains.map((each) =>
+    each.engine.name === 'health' ? { ...each, server: createHealthServer(xds) } : each,
+  );
+}
+
+/** What a metric of a domain shows, by its one label; values of 0 are left out. */
+export function shownBy({ server }: Pick<FleetWorld, 'server'>, metric: string): Readonly<Record<string, number>> {
+  const reading = server.samples().get(metric);
+  const samples = typeof reading === 'object' ? [...reading] : [];
+  return Object.fromEntries(samples.filter(([, count]) => count !== 0));
 }
 
 function customSource({ resources, status }: FakeCustomResources, clock: Clock) {

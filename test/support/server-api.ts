@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Act } from '../../src/api/answer.ts';
+import type { ApiAct, ApiQuestion, DomainApi, Texts } from '../../src/api/domain-api.ts';
 import type { DeltaView } from '../../src/api/history-api.ts';
 import type {
   ClusterView,
@@ -8,6 +9,8 @@ import type {
   FleetView,
   SuspensionView,
 } from '../../src/api/server-api.ts';
+import { SHOOT_ACTS } from '../../src/domains/care/runtime/operate-shoot.ts';
+import { RENEW_DATAPLANE_TOKEN } from '../../src/domains/health/compose/server.ts';
 import { diagnosticOf } from '../../src/model/diagnostic.ts';
 import { durableAlready } from '../../src/model/receipt.ts';
 import type { PeopleApi } from '../../src/server/people-api.ts';
@@ -244,16 +247,6 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
       fleet.clusters.some(({ name }) => name === cluster)
         ? { ok: true, value: sentDeltas }
         : { ok: false, kind: 'notFound', message: `there is no cluster "${cluster}"` },
-    dataplane: (mesh, name) =>
-      name === 'db-07'
-        ? { ok: true, value: { mesh, name, spec: {}, xds: { address: '0.0.0.0', port: 5678, tls: true } } }
-        : { ok: false, kind: 'notFound', message: `no data plane ${mesh}/${name} is declared` },
-    renewDataplaneToken: async (mesh, name, by) => {
-      calls.push(`renew token ${mesh}/${name} by ${by}`);
-      return name === 'db-07'
-        ? { ok: true, value: { mesh, name, generation: 1_780_000_000 }, receipt: durableAlready }
-        : { ok: false, kind: 'notFound', message: `no data plane ${mesh}/${name} is declared` };
-    },
     renewToken: async (cluster, by) => {
       calls.push(`renew token ${cluster} by ${by}`);
       return fleet.clusters.some(({ name }) => name === cluster)
@@ -325,17 +318,45 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
           }
         : { ok: false, kind: 'notFound', message: `there is no cluster ${cluster}` };
     },
-    operateShoot: async (namespace, name, request, by) => {
-      calls.push(`${request} Shoot ${namespace}/${name} by ${by}`);
-      if (namespace !== 'garden-web') return { ok: false, kind: 'notFound', message: `no Shoot ${name}` };
-      if (request === 'retry') return { ok: false, kind: 'conflict', message: 'it has not failed' };
-      return {
-        ok: true,
-        value: { namespace, name, lastOperation: 'Reconcile Processing (0%)' },
-        receipt: durableAlready,
-      };
+    ...domainApi(calls),
+  };
+}
+
+/** The acts and questions of the domains, over one data plane and one Shoot. */
+function domainApi(calls: string[]): DomainApi {
+  const noDataplane = ({ mesh = '', name = '' }: Texts) =>
+    ({ ok: false, kind: 'notFound', message: `no data plane ${mesh}/${name} is declared` }) as const;
+  const renewal: ApiAct = {
+    path: RENEW_DATAPLANE_TOKEN,
+    isTrust: true,
+    run: async (names, by) => {
+      const { mesh, name } = names;
+      calls.push(`renew token ${mesh}/${name} by ${by}`);
+      return name === 'db-07'
+        ? { ok: true, value: { mesh, name, generation: 1_780_000_000 }, receipt: durableAlready }
+        : noDataplane(names);
     },
   };
+  const operations = Object.entries(SHOOT_ACTS).map(
+    ([path, request]): ApiAct => ({
+      path,
+      run: async ({ namespace, name }, by) => {
+        calls.push(`${request} Shoot ${namespace}/${name} by ${by}`);
+        if (namespace !== 'garden-web') return { ok: false, kind: 'notFound', message: `no Shoot ${name}` };
+        if (request === 'retry') return { ok: false, kind: 'conflict', message: 'it has not failed' };
+        const value = { namespace, name, lastOperation: 'Reconcile Processing (0%)' };
+        return { ok: true, value, receipt: durableAlready };
+      },
+    }),
+  );
+  const dataplane: ApiQuestion = {
+    path: '/dataplanes/:mesh/:name',
+    answer: (names) =>
+      names.name === 'db-07'
+        ? { ok: true, value: { ...names, spec: {}, xds: { address: '0.0.0.0', port: 5678, tls: true } } }
+        : noDataplane(names),
+  };
+  return { acts: [renewal, ...operations], questions: [dataplane] };
 }
 
 function suspended<View extends { readonly name: string; readonly suspended: SuspensionView | null }>(

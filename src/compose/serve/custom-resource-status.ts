@@ -1,4 +1,3 @@
-import { isOfGardener } from '../../domains/care/model/shoot.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { declarationKey, type EngineKind, engineKindOf } from '../../model/engine-kinds.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
@@ -12,6 +11,7 @@ import type { Loop } from '../../runtime/loop.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
 import type { ObservedStatuses } from '../../runtime/status/observed-statuses.ts';
 import { ownConditionsOf, statusOfResource } from '../../runtime/status/resource-status.ts';
+import { ruleOf, type StatusRules } from '../../runtime/status/status-rules.ts';
 import {
   createResourceStatusSink,
   type ResourceStatusSink,
@@ -34,6 +34,7 @@ interface StatusParts {
   readonly loop: Loop;
   readonly sources: SourceTable;
   readonly observed: Pick<ObservedStatuses, 'found' | 'written'>;
+  readonly rules: StatusRules;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -123,7 +124,7 @@ interface WiredSource {
 }
 
 function wireOne(
-  { engine, loop, sources, observed, clock, log }: StatusParts,
+  { engine, loop, sources, observed, rules, clock, log }: StatusParts,
   { source, resources, status, random }: StatusOfCustomResources,
   mayWrite: () => boolean,
 ): WiredSource {
@@ -139,15 +140,15 @@ function wireOne(
     const generation = source.entered().get(path)?.generation;
     // A resource whose declaration is not admitted yet has no status, unless the source refuses it.
     if (resource === undefined || (generation === undefined && !isRefused())) return undefined;
-    if (engineKindOf(objectRefOf(key).group, objectRefOf(key).kind) === 'Shoot' && isOfGardener(resource.status ?? {}))
-      return undefined;
+    if (ruleOf(rules, key)?.isOfOthers?.(resource.status ?? {}) === true) return undefined;
     const entered = { source: source.name, path, key, uid: resource.uid, generation: generation ?? 0 };
-    const content = statusOfResource(engine, entered);
+    const content = statusOfResource(engine, rules, entered);
     return content && { resource, generation: entered.generation, content };
   };
   const sink = createResourceStatusSink({
     ...{ status, subject, mayWrite, clock, random, log: log.child({ source: source.name }) },
     ownConditions: ownConditionsOf,
+    events: (key, before, after) => ruleOf(rules, key)?.events?.(before, after) ?? [],
     written: (key, said) => {
       const address = addressInForce(engine, source.name, key);
       if (address !== undefined) observed.written(...address, said);

@@ -1,7 +1,4 @@
-import { care } from '../../domains/care/engine/care.ts';
-import { health } from '../../domains/health/engine/health.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { XdsFigures } from '../../model/xds-figures.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { RefusedAgents } from '../../runtime/refused-agents.ts';
@@ -25,8 +22,6 @@ export function createFigures(deps: {
   readonly journal: Journal;
   readonly refusedAgents: Pick<RefusedAgents, 'counts'>;
   readonly clock: Clock;
-  /** Of the streams of Envoys. */
-  readonly envoys: () => XdsFigures;
 }): () => ManagementFigures {
   const { engine, loop, replica, approvals, journal, refusedAgents, clock } = deps;
   let admitted = replica.admitted();
@@ -47,9 +42,6 @@ export function createFigures(deps: {
       heldByGuard: heldByGuard(engine),
       approvals: approvals.counts(),
       refusals: refusedAgents.counts(),
-      envoys: deps.envoys(),
-      meshes: engine.reported(health)?.parts.meshCounts() ?? [],
-      shoots: engine.reported(care)?.report.figures() ?? [],
       refilled: journal.refilled(),
     };
   };

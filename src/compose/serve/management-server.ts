@@ -1,10 +1,5 @@
 import type { StatusBranchView } from '../../api/server-api.ts';
-import { care } from '../../domains/care/engine/care.ts';
-import { createOperationRequests, type OperationRequests } from '../../domains/care/runtime/operation-requests.ts';
-import { createRemediationAudit } from '../../domains/care/runtime/remediation-audit.ts';
 import { decoders } from '../../domains/decoders.ts';
-import { engineDomains } from '../../domains/engines.ts';
-import { createXds, type XdsSetup } from '../../domains/health/xds/xds.ts';
 import type { Graph } from '../../engine/collections/types.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { MOST_LISTED } from '../../engine/status/listed.ts';
@@ -67,13 +62,17 @@ import {
   type StatusOfCustomResources,
   wireCustomResourceStatus,
 } from './custom-resource-status.ts';
+import { createDomainParts } from './domain-parts.ts';
 import { createFigures } from './figures.ts';
 import { createPlans, type PlanSetup } from './plans.ts';
 import { settledAfterStart, whyNotReady } from './readiness.ts';
+import type { Address, ServedDomain } from './server-part.ts';
 import { createReplicaParts, type Foundation, layFoundation, type ReplicaSetup } from './wire-replica.ts';
 
 export interface ServerDeps {
   readonly graph: Graph;
+  /** In their order: each can read what the earlier ones derive. */
+  readonly domains: readonly ServedDomain[];
   readonly store: SnapshotStore;
   readonly sources: readonly Source[];
   readonly relay: RelayServer;
@@ -89,8 +88,6 @@ export interface ServerDeps {
   readonly locate?: LocateAll;
   readonly clock: Clock;
   readonly log: Log;
-  /** Absent: no Envoy is served. */
-  readonly xds?: XdsSetup;
   /** Absent: what agents change of others' objects is not noted. */
   readonly audit?: AuditLog;
   /** Called after each commit, for metrics. */
@@ -118,12 +115,6 @@ interface ServerOptions {
   readonly deltaBytes?: number;
 }
 
-/** A bound address. */
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
 const FLUSH_MS = 5_000;
 const DIAGNOSE_MS = 100;
 
@@ -142,28 +133,27 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const sessions: Sessions = new Map();
   const leading = createLeading();
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
-  const { stopRequests, ...own } = createOwnParts(foundation, replica);
-  const parts: Parts = { ...foundation, ...own, sources, sessions, replica, suspensions };
+  const attempts = createAttempts(foundation);
+  const parts: Parts = { ...foundation, attempts, sources, sessions, replica, suspensions };
+  const ready = () => whyNotReady(parts).length === 0;
+  const ofDomains = createDomainParts(deps, parts, ready);
   const isSettled = settledAfterStart(parts);
   const otherStatus = wireOtherStatus(parts, deps, branch, isSettled);
   const enrolledAgain = tellOfEnrolments(parts, deps.audit, otherStatus);
   const relaying = wireAgents(parts, { ...options, signer: relay.signer }, enrolledAgain);
-  const xds = createXds({ ...parts, id: setup?.id ?? '' }, deps.xds);
   const locator = createLocator({ engine, sources, locate: deps.locate ?? locateHere(decoders) });
   const diagnostics = followDiagnostics(parts, locator);
   const status = wireStatus(parts, deps, branch, locator, isSettled);
-  const remediations = deps.audit && createRemediationAudit(parts, deps.audit, replica.leads);
   const unfollow = suspensions.follow(replica.leads);
   const api = createServerApi({
     ...options,
     ...parts,
     ...relaying,
     ...createPlans(parts, { ...options, ...deps, locator }),
-    ...{ locator, signer: relay.signer, engineDiagnostics: diagnostics, fleet: options.fleet },
-    ready: () => whyNotReady(parts).length === 0,
+    ...ofDomains,
+    ...{ locator, signer: relay.signer, engineDiagnostics: diagnostics, fleet: options.fleet, ready },
     leadsElsewhere: () => leaderElsewhere(replica),
     statusBranch: () => statusBranchView(status, deps.statusSink),
-    xds: xds.address,
   });
 
   loop.begin();
@@ -173,45 +163,37 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     sources,
     replica,
     /** For metrics. */
-    figures: createFigures({ ...parts, ...relaying, envoys: xds.figures }),
+    figures: createFigures({ ...parts, ...relaying }),
+    /** What the metrics of domains show, by their names. */
+    samples: ofDomains.samples,
     /** Resolves, with a text for people, when the server cannot continue and is to be stopped. */
     over: foundation.over,
     /** Why it is not ready; empty: it is. */
     notReady: (): readonly string[] => whyNotReady(parts),
-    /** Listens for agents and Envoys, and starts to follow the sources. Resolves with the addresses. */
-    start: async (): Promise<{ readonly relay: Address; readonly xds: Address | undefined }> => {
+    /** Listens for agents, and for what domains listen for, and starts to follow the sources. Resolves with the addresses, by name. */
+    start: async (): Promise<{ readonly relay: Address } & Readonly<Record<string, Address>>> => {
       await replica.start();
       const address = await relay.start(relaying.listener);
-      const xdsAddress = await xds.start();
+      const others = await ofDomains.start();
       sources.start(replica.lastAdmitted);
       leading.follow((leads) => {
         deps.statusSink?.lead?.(leads);
         if (leads) status?.start();
         else status?.stop();
-        for (const part of [otherStatus, remediations, deps.pullRequests]) part?.lead(leads);
+        for (const part of [otherStatus, ofDomains, deps.pullRequests]) part?.lead(leads);
       });
-      return { relay: address, xds: xdsAddress };
+      return { relay: address, ...others };
     },
     /** Drains the relay, stops the sources, and makes durable what waits to be written. */
     stop: async (): Promise<void> => {
       status?.stop();
-      await Promise.all([otherStatus.stop(), remediations?.stop(), stopRequests()]);
+      await Promise.all([otherStatus.stop(), attempts.stop()]);
       unfollow();
       foundation.deadlines.stop();
-      await Promise.all([xds.stop(), relay.drain(), relaying.refusedAgents.stop()]);
+      await Promise.all([ofDomains.stop(), relay.drain(), relaying.refusedAgents.stop()]);
       await stopParts(parts);
     },
   };
-}
-
-/** What people ask of Shoots and clusters. */
-function createOwnParts(foundation: Foundation, replica: Replica) {
-  const ofCare = foundation.engine.reported(care);
-  if (ofCare === undefined) throw new Error('the engine has no care of Shoots');
-  const operationRequests = createOperationRequests(foundation, ofCare, replica);
-  const attempts = createAttempts(foundation);
-  const stopRequests = () => Promise.all([operationRequests.stop(), attempts.stop()]);
-  return { operationRequests, attempts, stopRequests };
 }
 
 /** Notes in the audit log, and as an Event, that a cluster has enrolled again. */
@@ -227,8 +209,11 @@ function tellOfEnrolments(
   };
 }
 
-function openEngine({ graph, replicas }: ServerDeps, options: ServerOptions): Engine {
-  const engine = createEngine(graph, engineDomains);
+function openEngine({ graph, domains, replicas }: ServerDeps, options: ServerOptions): Engine {
+  const engine = createEngine(
+    graph,
+    domains.map((domain) => domain.engine),
+  );
   engine.inputs.fleet.set('', '', { ...options, role: replicas === undefined ? 'leader' : 'follower' });
   return engine;
 }
@@ -248,7 +233,6 @@ interface Parts extends Foundation {
   readonly sessions: Sessions;
   readonly replica: Replica;
   readonly suspensions: Suspensions;
-  readonly operationRequests: OperationRequests;
   readonly attempts: Attempts;
   readonly history: History;
 }

@@ -1,7 +1,6 @@
 import type { WaitingAgentView } from '../../api/agent-views.ts';
 import type { Act } from '../../api/answer.ts';
 import type { CertificateView, ClusterView, ServerApi } from '../../api/server-api.ts';
-import { dataplaneSubject } from '../../domains/health/model/dataplane.ts';
 import { quote } from '../../model/ids.ts';
 import { counted, errorText } from '../../model/messages.ts';
 import { durableAlready } from '../../model/receipt.ts';
@@ -59,14 +58,8 @@ export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
       if (!api.clusters().some(({ name }) => name === cluster)) {
         return { ok: false, kind: 'notFound', message: `there is no cluster ${quote(cluster)}` };
       }
-      const renewed = await renewToken(process, cluster, { cluster, by });
+      const renewed = await renewToken({ ...process, generations }, cluster, { cluster, by });
       return renewed.ok ? { ...renewed, value: { cluster, ...renewed.value } } : renewed;
-    },
-    renewDataplaneToken: async (mesh, name, by) => {
-      const declared = api.dataplane(mesh, name);
-      if (!declared.ok) return declared;
-      const renewed = await renewToken(process, dataplaneSubject(`${mesh}/${name}`), { mesh, dataplane: name, by });
-      return renewed.ok ? { ...renewed, value: { mesh, name, ...renewed.value } } : renewed;
     },
     acceptCluster: (cluster, agent, by) => acceptCluster(api, process, cluster, agent, by),
     revokeCertificates: (cluster, serial, by) => revokeCertificates(api, process, cluster, serial, by),
@@ -149,9 +142,9 @@ async function recorded<Value>(act: () => Promise<Value>): Promise<Act<Value>> {
   }
 }
 
-/** `about`: who renews whose token, for the log. */
-function renewToken(
-  { records: { generations }, log }: ProcessParts,
+/** Makes all earlier tokens of a subject invalid. `about`: who renews whose token, for the log. */
+export function renewToken(
+  { generations, log }: { readonly generations: Pick<TokenGenerations, 'renew'>; readonly log: Log },
   subject: string,
   about: LogData,
 ): Promise<Act<{ readonly generation: number }>> {

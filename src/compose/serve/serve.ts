@@ -5,7 +5,7 @@ import { makeFolders } from '../../adapters/disk/folders.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createKeyedHash } from '../../adapters/system/keyed-hash.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
-import { openXds } from '../../domains/health/compose/xds.ts';
+import { servedDomains } from '../../domains/servers.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
 import { DEFAULT_API } from '../../model/default-api.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -27,6 +27,7 @@ import { refuseMissing } from '../preflight.ts';
 import { createProcessLog, isTextLog } from '../process-log.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
+import { configuredDomains } from './domain-parts.ts';
 import { chooseGitAdapter } from './git-adapter.ts';
 import { cannotListen, type Listeners, openListeners } from './listeners.ts';
 import { createManagementServer, type ManagementServer, type ServerDeps } from './management-server.ts';
@@ -115,7 +116,9 @@ async function openServer(start: Start) {
       replica: () => server.figures(),
       store: () => ({ ...figures(), refilled: server.figures().refilled }),
       pullRequests: () => hooks.pullRequests.figures(),
+      ofDomains: () => server.samples(),
     },
+    servedDomains.flatMap((domain) => domain.server?.metrics ?? []),
     version,
   );
   const opened = await parts.open('the relay', () => openRelay(config, version, deps, metered), closePart);
@@ -132,15 +135,16 @@ async function openServer(start: Start) {
     (made) => made?.stop(),
   );
   const replica = await parts.open('the role', () => openReplica(config, version, store, deps, signal), closePart);
-  const xdsSetup = await parts.open('the setup for Envoys', () => openXds(config, opened, deps));
+  const domains = await parts.open('the parts of domains', () =>
+    configuredDomains(servedDomains, { ...deps, config, relay: opened }),
+  );
   const auditLog = { file: join(config.dataDirectory, 'audit.log'), ...config.audit };
   const audit = await parts.open('the audit log', () => createAuditFile(auditLog), closePart);
   const cannotListenForAgents = cannotListen('agents', config.relay.listen, '--listen');
   const wired: ServerDeps = {
-    ...{ ...deps, audit, graph: createGraph(), store, sources, ...replica.role },
+    ...{ ...deps, audit, graph: createGraph(), domains, store, sources, ...replica.role },
     relay: { ...opened.relay, start: (to) => opened.relay.start(to).catch(cannotListenForAgents) },
     ...(sink && { statusSink: statusSinkOf(sink) }),
-    ...(xdsSetup && { xds: xdsSetup }),
     customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
     parseYaml: (text) => load(text) as JsonValue,
     locate,
@@ -214,7 +218,7 @@ async function startServer(
     () => sink && lastStatus(sink, deps.clock),
   );
   // Agents and the API are served until the server has drained.
-  const { relay, xds } = await parts.open(
+  const listening = await parts.open(
     'the ports for agents and Envoys',
     () => server.start(),
     async () => {
@@ -227,12 +231,9 @@ async function startServer(
     () => releaseIdleMemory(deps.clock),
     (end) => end(),
   );
-  const addresses = {
-    relay: displayAddress(relay),
-    ...(xds && { xds: displayAddress(xds) }),
-    ...made,
-    caFile: opened.caFile,
-  };
+  const { relay, ...others } = listening;
+  const displayed = Object.entries(others).map(([name, address]) => [name, displayAddress(address)]);
+  const addresses = { relay: displayAddress(relay), ...Object.fromEntries(displayed), ...made, caFile: opened.caFile };
   return { over: server.over, addresses };
 }
 

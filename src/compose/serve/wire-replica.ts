@@ -1,6 +1,3 @@
-import { requestRecords } from '../../domains/care/runtime/operation-requests.ts';
-import { reportRecords } from '../../domains/health/runtime/reports.ts';
-import { streamRecords } from '../../domains/health/runtime/streams.ts';
 import { OF_PROCESS } from '../../engine/deadlines.ts';
 import type { FencedLease } from '../../ports/lease.ts';
 import type { Source } from '../../ports/source.ts';
@@ -10,7 +7,7 @@ import { createDeadlines } from '../../runtime/deadlines.ts';
 import { createHistory } from '../../runtime/history/history.ts';
 import { type ClusterReadings, validReadings } from '../../runtime/ledger/cluster-state.ts';
 import { createLedger } from '../../runtime/ledger/ledger.ts';
-import { type LedgerRecords, readRecords, type SharedRecord } from '../../runtime/ledger/records.ts';
+import { type LedgerRecords, readRecords } from '../../runtime/ledger/records.ts';
 import { refusalRecords } from '../../runtime/refused-agents.ts';
 import { createApprovalOutcomes } from '../../runtime/removals/approval-files.ts';
 import { createApprovals } from '../../runtime/removals/approvals.ts';
@@ -36,6 +33,8 @@ import { createObservedStatuses, type StatusBranch } from '../../runtime/status/
 import { createJournal } from '../../runtime/stored/journal.ts';
 import { readJson } from '../../runtime/stored/json-record.ts';
 import { createSuspendableIntake, createSuspensions, type Suspensions } from '../../runtime/suspensions.ts';
+import { declaredByDomains } from './domain-parts.ts';
+import type { ServedDomain } from './server-part.ts';
 
 /** Set for one of several servers that share a store. */
 export interface ReplicaSetup {
@@ -51,15 +50,6 @@ export interface ReplicaSetup {
   readonly engine?: number;
 }
 
-/** All inputs that every replica may write. */
-const SHARED_RECORDS: readonly SharedRecord[] = [
-  attemptRecords,
-  refusalRecords,
-  requestRecords,
-  streamRecords,
-  reportRecords,
-];
-
 export type Foundation = Awaited<ReturnType<typeof layFoundation>>;
 
 /**
@@ -67,18 +57,22 @@ export type Foundation = Awaited<ReturnType<typeof layFoundation>>;
  * version has written it. `lock`: set for the only server if others could use its store.
  */
 export async function layFoundation(
-  given: Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'> & { readonly lock: StoreLock | undefined },
+  given: Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'> & {
+    readonly lock: StoreLock | undefined;
+    readonly domains: readonly ServedDomain[];
+  },
   setup: ReplicaSetup | undefined,
   branch: StatusBranch | undefined,
 ) {
   const over = Promise.withResolvers<string>();
-  const { lock, clock, engine, log } = given;
+  const { lock, domains, clock, engine, log } = given;
+  const { records: ofDomains, rules } = declaredByDomains(domains);
   void lock?.over.then(over.resolve);
   const format = await openStoreFormat(given.store, over.resolve);
   const store = createConditionedStore(given.store, lock === undefined ? [format] : [format, lock]);
   const deps = { ...given, store };
   if (setup !== undefined) await agreeOnEpoch(store, clock.now());
-  const read = await readRecords(store, log, SHARED_RECORDS);
+  const read = await readRecords(store, log, [attemptRecords, refusalRecords, ...ofDomains]);
   // A follower does not judge removals: it loads these records when it begins to.
   const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalOutcomes: undefined };
   const records = setup === undefined ? read : { ...read, ...unjudged };
@@ -96,14 +90,14 @@ export async function layFoundation(
   if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
   const foundation = {
     ...core,
-    ...{ ledger, candidacy },
+    ...{ ledger, candidacy, rules },
     /** Resolves, with a text for people, when this process may not use the store any more and must end. */
     over: over.promise,
     approvals: createApprovals(core),
     outcomes: createApprovalOutcomes(core),
     windows: createWindows({ ...core, ledger }),
     history: createHistory({ ...core, ledger }),
-    observed: createObservedStatuses({ ...core, branch }),
+    observed: createObservedStatuses({ ...core, branch, rules }),
     deadlines: createDeadlines({
       ...{ ...deps, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },
       ...{ journal: fleet, records, isOfProcess: (owner) => owner === OF_PROCESS },

@@ -6,4 +6,5 @@ export const care: DomainShell = {
   manifest: async () => (await import('./manifest/manifest.ts')).careManifest,
   engine: async () => (await import('./engine/care.ts')).care,
   agent: async () => (await import('./compose/agent.ts')).careInAgents,
+  server: async () => (await import('./compose/server.ts')).careServer,
 };

@@ -6,4 +6,5 @@ export const health: DomainShell = {
   manifest: async () => (await import('./manifest/manifest.ts')).healthManifest,
   engine: async () => (await import('./engine/health.ts')).health,
   agent: async () => (await import('./compose/agent.ts')).webhookOfAgents,
+  server: async () => (await import('./compose/server.ts')).healthServer,
 };

@@ -1,12 +1,9 @@
 import type { Act, Answer } from '../../api/answer.ts';
 import type { ApprovalView, ClusterView, RetryView, SourceView } from '../../api/server-api.ts';
-import type { OperationRequest } from '../../domains/care/engine/operation/types.ts';
-import type { OperationRequests, RequestOutcome } from '../../domains/care/runtime/operation-requests.ts';
 import { findObject } from '../../engine/explain/object-name.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { parseObjectName } from '../../model/explain-query.ts';
 import { quote } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { type Attempts, whyNotTried } from '../attempts.ts';
@@ -15,11 +12,10 @@ import type { RefusedAgents } from '../refused-agents.ts';
 import { countsApproval, type HeldSets } from '../removals/approvals.ts';
 import type { Suspension, SuspensionKind } from '../suspensions.ts';
 import { syncSources } from './sync-sources.ts';
-import { clusterView, sourceView, viewRows } from './views.ts';
+import { clusterView, sourceView } from './views.ts';
 
 export interface ActDeps extends Omit<ServerParts, 'fleet'> {
   readonly heldSets: HeldSets;
-  readonly operationRequests: Pick<OperationRequests, 'ask' | 'receipt'>;
   readonly attempts: Pick<Attempts, 'ask' | 'receipt'>;
   readonly refusedAgents: Pick<RefusedAgents, 'of'>;
   /** Identifies the key that makes tags now. */
@@ -47,8 +43,6 @@ export function createActs(deps: ActDeps) {
     replaceCluster: (cluster: string, by: string) => setReleased(deps, cluster, true, by),
     giveBackCluster: (cluster: string, by: string) => setReleased(deps, cluster, false, by),
     retryCluster: (cluster: string, object: string | undefined, by: string) => retryCluster(deps, cluster, object, by),
-    operateShoot: (namespace: string, name: string, request: OperationRequest, by: string) =>
-      operateShoot(deps, { namespace, name }, request, by),
   };
 }
 
@@ -154,45 +148,6 @@ function objectIn(engine: Engine, cluster: string, text: string): Answer<ObjectK
     };
   return { ok: false, kind: 'notFound', message: `cluster ${cluster} has no object ${quote(text)}` };
 }
-
-async function operateShoot(
-  { operationRequests, engine, loop }: ActDeps,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-  request: OperationRequest,
-  by: string,
-): Promise<Act<JsonObject>> {
-  const shoot = `${namespace}/${name}`;
-  const refusal = REFUSED_REQUESTS[operationRequests.ask(shoot, request, by)];
-  if (refusal !== undefined) return { ok: false, kind: refusal.kind, message: refusal.message(shoot) };
-  await loop.settled();
-  const rows = viewRows(engine, 'shoots', {});
-  if (!rows.ok) return rows;
-  const row = rows.value.find((each) => each.namespace === namespace && each.name === name);
-  return { ok: true, value: row ?? { namespace, name }, receipt: operationRequests.receipt(shoot) };
-}
-
-const REFUSED_REQUESTS: Readonly<
-  Record<
-    RequestOutcome,
-    { readonly kind: 'notFound' | 'conflict'; readonly message: (shoot: string) => string } | undefined
-  >
-> = {
-  taken: undefined,
-  unknown: { kind: 'notFound', message: (shoot) => `no source declares a Shoot ${quote(shoot)}` },
-  uncared: { kind: 'conflict', message: (shoot) => `Shoot ${shoot} is not in the care of this server` },
-  new: { kind: 'conflict', message: (shoot) => `Shoot ${shoot} has no operation yet` },
-  asleep: { kind: 'conflict', message: (shoot) => `the cluster of Shoot ${shoot} is hibernated` },
-  notFailed: {
-    kind: 'conflict',
-    message: (shoot) =>
-      `the last operation of Shoot ${shoot} has not failed; begin one with: fleetrelay shoot reconcile ${shoot}`,
-  },
-  retryOnly: {
-    kind: 'conflict',
-    message: (shoot) =>
-      `the last operation of Shoot ${shoot} has failed; try it again with: fleetrelay shoot retry ${shoot}`,
-  },
-};
 
 /** Admits a refused revision of a source. */
 function accept(

@@ -1,16 +1,8 @@
-import type { Act, Answer, Refusal } from '../../api/answer.ts';
-import type {
-  DeclaredDataplaneView,
-  FleetView,
-  ServerApi,
-  SourceView,
-  StatusBranchView,
-  XdsAddressView,
-} from '../../api/server-api.ts';
-import { declaredDataplane } from '../../domains/health/runtime/declared.ts';
+import type { Act, Refusal } from '../../api/answer.ts';
+import type { DomainApi } from '../../api/domain-api.ts';
+import type { FleetView, ServerApi, SourceView, StatusBranchView } from '../../api/server-api.ts';
 import { fleetSummary, safeModeStatus } from '../../engine/status/rollout.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { quote } from '../../model/ids.ts';
 import type { History } from '../history/history.ts';
 import type { Planner } from '../plans/planner.ts';
 import type { Capture } from '../recording/capture.ts';
@@ -25,7 +17,7 @@ import type { Locator } from './locator.ts';
 import { clusterViews, desiredViews, heldView, outputViews, refusalView, sourceView, viewRows } from './views.ts';
 import { whyNotIn } from './why-not.ts';
 
-interface ServerApiDeps extends Omit<ActDeps, 'fleet'> {
+interface ServerApiDeps extends Omit<ActDeps, 'fleet'>, DomainApi {
   readonly refusedAgents: Pick<RefusedAgents, 'of' | 'undeclared'>;
   readonly locator: Locator;
   readonly planner: Pick<Planner, 'plan'>;
@@ -41,8 +33,6 @@ interface ServerApiDeps extends Omit<ActDeps, 'fleet'> {
   /** Undefined: this server leads. Otherwise the address of the leader, if it is known. */
   readonly leadsElsewhere: () => { readonly leader: string | null } | undefined;
   readonly statusBranch: () => StatusBranchView | null;
-  /** Where Envoys connect; null: this server serves none. */
-  readonly xds: () => XdsAddressView | null;
 }
 
 /**
@@ -97,7 +87,6 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     removals: upToDate(held),
     diagnostics,
     view: upToDate((name, filter) => viewRows(engine, name, filter)),
-    dataplane: upToDate((mesh, name) => dataplaneView(deps, mesh, name)),
     plan: async (source, ref, signal) => notLeader(deps) ?? deps.planner.plan(source, ref, signal),
     recording: () => deps.capture.recording(deps.keyedHash()),
     explain: upToDate((question) => explain(deps, question)),
@@ -114,7 +103,8 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     replaceCluster: asLeader(acts.replaceCluster),
     giveBackCluster: asLeader(acts.giveBackCluster),
     retryCluster: asLeader(acts.retryCluster),
-    operateShoot: asLeader(acts.operateShoot),
+    questions: deps.questions.map((question) => ({ ...question, answer: upToDate(question.answer) })),
+    acts: deps.acts.map((act) => ({ ...act, run: act.isTrust === true ? upToDate(act.run) : asLeader(act.run) })),
   };
 }
 
@@ -124,18 +114,6 @@ function undeclaredAgents({ refusedAgents }: ServerApiDeps): Pick<FleetView, 'un
     return refusal === undefined ? [] : [[cluster, refusalView(refusal)] as const];
   });
   return undeclared.length === 0 ? {} : { undeclaredAgents: Object.fromEntries(undeclared) };
-}
-
-function dataplaneView(
-  { engine, ready, xds }: ServerApiDeps,
-  mesh: string,
-  name: string,
-): Answer<DeclaredDataplaneView> {
-  // Before the sources are read, a missing declaration means nothing.
-  if (!ready()) return { ok: false, kind: 'unavailable', message: 'the server is not ready yet' };
-  const declared = declaredDataplane(engine, `${mesh}/${name}`);
-  if (declared !== undefined) return { ok: true, value: { mesh, name, spec: declared.spec, xds: xds() } };
-  return { ok: false, kind: 'notFound', message: `no data plane ${quote(`${mesh}/${name}`)} is declared` };
 }
 
 /** The refusal of a command that only the leader may execute; undefined: this replica leads. */

@@ -36,7 +36,6 @@ export const recordKey = {
   approvalOfAll: 'approvals/',
   approvalOutcomesOfAll: 'approval-outcomes',
   approvalOutcomes: 'approval-outcomes/all',
-  auditedRemediation: (cluster: string) => `audited-remediations/${cluster}`,
   elapsedOfAll: 'elapsed/',
   elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
   historyOf: (cluster: string) => `history/${cluster}/`,

@@ -1,4 +1,3 @@
-import { isOfGardener } from '../../domains/care/model/shoot.ts';
 import type { EntryAddress } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { type ObservedStatus, readObserved } from '../../model/conditions.ts';
@@ -10,6 +9,7 @@ import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';
 import type { Replica } from '../replica/replica.ts';
 import { trustedStatus } from './status-documents.ts';
+import type { StatusRules } from './status-rules.ts';
 
 /** The status branch, for reading. */
 export interface StatusBranch {
@@ -26,6 +26,7 @@ export interface StatusBranch {
 interface ObservedDeps extends ServerCore {
   /** Undefined: status is not written to a branch. */
   readonly branch: StatusBranch | undefined;
+  readonly rules: StatusRules;
 }
 
 /** Where a status was found; later ones are better. */
@@ -41,7 +42,7 @@ export type ObservedStatuses = ReturnType<typeof createObservedStatuses>;
  * Later statuses that a sink has written replace them.
  */
 export function createObservedStatuses(deps: ObservedDeps) {
-  const { engine, loop, fleet } = deps;
+  const { engine, loop, fleet, rules } = deps;
   const staged = createStagedStatuses(engine);
   const branch = createBranchTexts(deps);
 
@@ -111,7 +112,7 @@ export function createObservedStatuses(deps: ObservedDeps) {
       const read = readObserved(status);
       if (read === undefined) return false;
       const before = engine.inputs.observed.get(kind, key);
-      if (!staged.isBelow('resource', kind, key) && !isOthersChange(kind, before, read)) return false;
+      if (!staged.isBelow('resource', kind, key) && !isOthersChange(rules, kind, before, read)) return false;
       staged.set('resource', kind, key, read);
       return true;
     },
@@ -249,9 +250,14 @@ async function readWithin(
   return undefined;
 }
 
-/** Whether a Gardener begins, goes on or ends to write the status of a Shoot. */
-function isOthersChange(kind: EngineKind, before: ObservedStatus | undefined, after: ObservedStatus): boolean {
-  const isOfOthers = kind === 'Shoot' && [before, after].some((status) => isOfGardener(status?.fields ?? {}));
+/** Whether others begin, go on or end to write the status. */
+function isOthersChange(
+  rules: StatusRules,
+  kind: EngineKind,
+  before: ObservedStatus | undefined,
+  after: ObservedStatus,
+): boolean {
+  const isOfOthers = [before, after].some((status) => rules[kind]?.isOfOthers?.(status?.fields ?? {}) === true);
   return isOfOthers && (before === undefined || !jsonEquals(asJson(before), asJson(after)));
 }
 

@@ -1,10 +1,10 @@
-import { declarationError } from '../../domains/care/model/declaration-error.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { acceptedCondition, type DeclaredStatus, type StatusPart } from '../../engine/status/declared-status.ts';
 import type { ConditionForm, ConditionValue } from '../../model/conditions.ts';
 import { declarationKey, engineKindOf, engineKindRow } from '../../model/engine-kinds.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
+import type { StatusRules } from './status-rules.ts';
 
 /** A custom resource, with its file in its source. */
 export interface ResourceSubject extends Origin {
@@ -23,10 +23,11 @@ export function ownConditionsOf(key: ObjectKey): readonly string[] {
 
 /**
  * Returns the status of a custom resource: that of its declaration if it is in force, otherwise the reason why it is not.
- * Undefined: nothing is written, since others write the status, or a Shoot has not entered yet.
+ * Undefined: nothing is written, since others write the status, or it would only say that the declaration has not entered yet.
  */
 export function statusOfResource(
   engine: Engine,
+  rules: StatusRules,
   subject: ResourceSubject,
 ): (StatusPart & { readonly form: ConditionForm }) | undefined {
   const { group, kind, namespace, name } = objectRefOf(subject.key);
@@ -39,7 +40,7 @@ export function statusOfResource(
   if (!isOurs && hasNoAccepted === true) {
     const { status: accepted, message } = acceptedOf(engine, subject, inForce);
     if (accepted !== 'False') return undefined;
-    return { conditions: [], fields: { lastErrors: [declarationError(message)] }, form };
+    return { conditions: [], fields: rules[id]?.refusal?.(message) ?? {}, form };
   }
   const status = isOurs ? inForce : statusNotInForce(engine, subject, inForce);
   // Kinds of Kuma and Gardener have status fields of their own, which their controllers write.

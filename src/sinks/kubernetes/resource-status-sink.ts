@@ -6,7 +6,13 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { MetadataChange, ResourceStatus, StatusTarget, StatusWriting } from '../../ports/resource-status.ts';
+import type {
+  MetadataChange,
+  ResourceEvent,
+  ResourceStatus,
+  StatusTarget,
+  StatusWriting,
+} from '../../ports/resource-status.ts';
 import { createReversals, type Reversals } from './reversals.ts';
 import { isWritten, metadataChange, type StatusContent, statusOf } from './status-content.ts';
 import { eventsBetween } from './status-events.ts';
@@ -37,6 +43,8 @@ interface SinkDeps {
   readonly written?: (key: ObjectKey, status: JsonObject) => void;
   /** The types of our conditions in the status of an object. */
   readonly ownConditions: (key: ObjectKey) => readonly string[];
+  /** The Events of a change of the status that only objects of its kind have. */
+  readonly events?: (key: ObjectKey, before: JsonObject | undefined, after: JsonObject) => readonly ResourceEvent[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -216,12 +224,13 @@ async function write(state: State, target: StatusTarget, planned: PlannedWrite, 
   const { before, status, isCurrent } = planned;
   const result = await writeBoth(deps.status, target, planned);
   const attempt = { uid, from: resourceVersion, to: resourceVersion, status };
+  const events = () => [...eventsBetween(before, status), ...(deps.events?.(key, before, status) ?? [])];
   switch (result.type) {
     case 'written':
       attempts.set(key, { ...attempt, to: result.resourceVersion, outcome: 'written', failures: 0 });
       if (!isCurrent) reversals.written(key, uid, status);
       deps.written?.(key, status);
-      for (const event of eventsBetween(before, status)) await deps.status.event(target, event);
+      for (const event of events()) await deps.status.event(target, event);
       return;
     case 'refused':
       if (!state.refusals.has(result.message)) {
@@ -231,7 +240,7 @@ async function write(state: State, target: StatusTarget, planned: PlannedWrite, 
       if (result.reason === 'NoStatusSubresource') state.refusals.add(result.message);
       attempts.set(key, { ...attempt, outcome: 'refused', failures: 0 });
       // `kubectl describe` shows at least what is wrong.
-      for (const event of eventsBetween(before, status)) {
+      for (const event of events()) {
         if (event.type === 'Warning') await deps.status.event(target, event);
       }
       return;

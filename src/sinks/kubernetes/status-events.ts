@@ -1,5 +1,3 @@
-import { declarationErrorIn } from '../../domains/care/model/declaration-error.ts';
-import { operationEvent } from '../../domains/care/sinks/operation-events.ts';
 import { type Condition, readConditions } from '../../model/conditions.ts';
 import { type JsonObject, objectOf } from '../../model/json.ts';
 import type { ResourceEvent } from '../../ports/resource-status.ts';
@@ -21,8 +19,6 @@ export function eventsBetween(before: JsonObject | undefined, after: JsonObject)
   if (accepted?.status === 'False' && isChanged(was.get('Accepted'), accepted)) {
     add('Warning', accepted.reason, accepted.message);
   }
-  const wrong = declarationErrorIn(after);
-  if (wrong !== undefined && wrong !== declarationErrorIn(before)) add('Warning', 'ConfigurationProblem', wrong);
   if (becomes('Accepted', 'True') !== undefined) add('Normal', 'Admitted', 'it counts as desired state');
   if (becomes('ClusterWarm', 'True') !== undefined) {
     add('Normal', 'FirstSnapshotReceived', 'the first complete input snapshot was received');
@@ -35,8 +31,7 @@ export function eventsBetween(before: JsonObject | undefined, after: JsonObject)
   if (grows('held')) add('Warning', 'ObjectsHeld', stalled);
   const ready = becomes('Ready', 'True');
   if (ready !== undefined && count(after, 'targeted') > 0) add('Normal', 'Applied', ready.message);
-  const operation = operationEvent(before, after);
-  return operation === undefined ? events : [...events, operation];
+  return events;
 }
 
 function isChanged(before: Condition | undefined, after: Condition): boolean {

@@ -2,6 +2,7 @@ import { load } from 'js-yaml';
 import { createStoreLease } from '../../../src/adapters/stores/store-lease.ts';
 import { createManagementServer, type ManagementServer } from '../../../src/compose/serve/management-server.ts';
 import type { ReplicaSetup } from '../../../src/compose/serve/wire-replica.ts';
+import { servedDomains } from '../../../src/domains/servers.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { type FleetName, parseSourceName } from '../../../src/model/ids.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
@@ -148,6 +149,7 @@ function open(
   const running = createManagementServer(
     {
       graph: createGraph(),
+      domains: servedDomains,
       store,
       ...(parts.setting.servers > 1 ? { replicas: replicaOf(process, store, parts) } : {}),
       sources: sources.map((source) => parts.wrapSource(name, lives, source)),

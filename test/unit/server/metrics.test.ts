@@ -21,7 +21,9 @@ test('a scrape has samples of that moment and no earlier ones', async () => {
       replica: () => ({ ...REPLICA, snapshots: new Set(['west']) }),
       store: () => STORE,
       pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
+      ofDomains: () => new Map(),
     },
+    [],
     '1.2.3',
   );
   const first = await metrics.text();
@@ -53,8 +55,9 @@ test('counters count, each set of metrics for itself', async () => {
     replica: () => REPLICA,
     store: () => STORE,
     pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
+    ofDomains: () => new Map(),
   };
-  const [counted, untouched] = [createServerMetrics(deps, 'v'), createServerMetrics(deps, 'v')];
+  const [counted, untouched] = [createServerMetrics(deps, [], 'v'), createServerMetrics(deps, [], 'v')];
   await counted.text();
   accepted = 2;
   counted.engineCommit(0.002, 12);
@@ -79,7 +82,9 @@ test('a cluster without a connected agent has samples too, and is not warm by it
       replica: () => ({ ...REPLICA, snapshots: new Set(['east', 'west']) }),
       store: () => STORE,
       pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
+      ofDomains: () => new Map(),
     },
+    [],
     'v',
   );
   const text = await metrics.text();
@@ -100,7 +105,9 @@ test('leader, admission, store and guards', async () => {
       replica: () => ({ ...REPLICA, leads: false, problem: 'no replica leads' }),
       store: () => STORE,
       pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
+      ofDomains: () => new Map(),
     },
+    [],
     'v',
   );
   metrics.storeWrite(0.02);
@@ -117,14 +124,6 @@ test('leader, admission, store and guards', async () => {
     'fleetrelay_held_removals_by_guard{guard="TooManyRemovals"} 4',
     'fleetrelay_removals_approved_total 3',
     'fleetrelay_approvals_used_total 2',
-    'fleetrelay_dataplanes{mesh="default",status="online"} 5',
-    'fleetrelay_dataplanes{mesh="default",status="partially_degraded"} 0',
-    'fleetrelay_services{mesh="default",status="offline"} 2',
-    'fleetrelay_hds_streams 3',
-    'fleetrelay_hds_reports_total{result="unchanged"} 40',
-    'fleetrelay_eds_pushes_total{result="rejected"} 1',
-    'fleetrelay_eds_pushes_total{result="accepted"} 0',
-    'fleetrelay_xds_refusals_total{reason="WrongToken"} 6',
     'fleetrelay_store_up 0',
     'fleetrelay_store_writes_total 12',
     'fleetrelay_store_write_errors_total{reason="MemoryFull"} 2',
@@ -133,6 +132,32 @@ test('leader, admission, store and guards', async () => {
     'fleetrelay_store_write_seconds_bucket{le="0.05"} 1',
   ])
     expect(text.split('\n')).toContain(line);
+});
+
+test('the metrics of domains are gauges or counters with the samples of that moment', async () => {
+  const definition = { labels: ['colour'], help: 'Flowers.' };
+  let red = 1;
+  const metrics = createServerMetrics(
+    {
+      fleet: () => fleetView(),
+      relay: () => relayView([]),
+      replica: () => REPLICA,
+      store: () => STORE,
+      pullRequests: () => [],
+      ofDomains: () => new Map([['flowers', [['red', red]]]]),
+    },
+    [
+      { ...definition, name: 'flowers', type: 'gauge' },
+      { ...definition, name: 'unknown_total', type: 'counter' },
+    ],
+    '1.2.3',
+  );
+  expect(await metrics.text()).toContain('# HELP flowers Flowers.\n# TYPE flowers gauge\nflowers{colour="red"} 1\n');
+  red = 2;
+  const text = await metrics.text();
+  expect(text).toContain('flowers{colour="red"} 2\n');
+  // A metric without samples is declared all the same.
+  expect(text).toContain('# TYPE unknown_total counter\n');
 });
 
 test('the last refusal of an agent is a time with its reason and address, also of a name that is not declared', async () => {
@@ -148,7 +173,9 @@ test('the last refusal of an agent is a time with its reason and address, also o
       replica: () => REPLICA,
       store: () => STORE,
       pullRequests: () => [],
+      ofDomains: () => new Map(),
     },
+    [],
     '1.2.3',
   );
   const lines = (await metrics.text()).split('\n');
@@ -178,20 +205,6 @@ const REPLICA: ReplicaFigures = {
   heldByGuard: new Map([['TooManyRemovals', 4]]),
   approvals: { granted: 3, used: 2 },
   refusals: new Map([['south', new Map([['WrongToken', 5]])]]),
-  envoys: {
-    hdsStreams: 3,
-    hdsReports: new Map([['unchanged', 40]]),
-    edsPushes: new Map([['rejected', 1]]),
-    refusals: new Map([['WrongToken', 6]]),
-  },
-  shoots: [],
-  meshes: [
-    {
-      mesh: 'default',
-      dataplanes: { online: 5, partially_degraded: 0, offline: 1 },
-      services: { online: 1, partially_degraded: 3, offline: 2 },
-    },
-  ],
 };
 
 const STORE: StoreFigures = { up: false, writes: 12, errors: new Map([['MemoryFull', 2]]), refilled: 70 };

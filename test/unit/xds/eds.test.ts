@@ -3,7 +3,7 @@ import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
 import { health } from '../../../src/domains/health/engine/health.ts';
 import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../support/fake-envoys.ts';
-import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
+import { createFleetWorld, type FleetWorld, shownBy } from '../../support/fleet-world.ts';
 import { pod, service, stageLive } from '../domains/health/engine/support.ts';
 import { dataplaneRow, dbYaml, webYaml } from './support.ts';
 
@@ -23,7 +23,7 @@ async function start(given: Parameters<typeof createFleetWorld>[0] = {}, endpoin
 }
 
 const arrive = () => world.clock.advance(200);
-const pushes = () => Object.fromEntries(world.server.figures().envoys.edsPushes);
+const pushes = () => shownBy(world, 'fleetrelay_eds_pushes_total');
 
 describe('EDS', () => {
   beforeEach(() => start());

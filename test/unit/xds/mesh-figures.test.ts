@@ -7,17 +7,21 @@ import { dbYaml } from './support.ts';
 test('a report of an Envoy moves its data plane and service in the figures of the server', async () => {
   const envoys = createFakeEnvoys();
   const world = await createFleetWorld({ xds: envoys.setup });
-  const figures = () => world.server.figures().meshes;
-  expect(figures()).toEqual([]);
+  const figures = () =>
+    ['dataplanes', 'services'].map((what) => {
+      const reading = world.server.samples().get(`fleetrelay_${what}`);
+      return typeof reading === 'object' ? [...reading].filter(([, , count]) => count !== 0) : reading;
+    });
+  expect(figures()).toEqual([[], []]);
 
   world.source.push({ 'db.yaml': dbYaml() });
   await world.clock.advance(1_000);
-  expect(figures()).toEqual([{ mesh: 'default', dataplanes: OFFLINE, services: OFFLINE }]);
+  expect(figures()).toEqual([OFFLINE, OFFLINE]);
 
   envoys.hds('default.db').report(clusterHealth('localhost:80', HealthStatus.HEALTHY, '127.0.0.1'));
   await world.clock.advance(200);
-  expect(figures()).toEqual([{ mesh: 'default', dataplanes: ONLINE, services: ONLINE }]);
+  expect(figures()).toEqual([ONLINE, ONLINE]);
 });
 
-const OFFLINE = { online: 0, partially_degraded: 0, offline: 1 };
-const ONLINE = { online: 1, partially_degraded: 0, offline: 0 };
+const OFFLINE = [['default', 'offline', 1]];
+const ONLINE = [['default', 'online', 1]];

@@ -6,7 +6,7 @@ import { hdsSettings } from '../../../src/domains/health/xds/hds-settings.ts';
 import type { XdsSetup } from '../../../src/domains/health/xds/xds.ts';
 import { connectionToken } from '../../../src/relay/trust/tokens.ts';
 import { clusterHealth, createFakeEnvoys, type FakeEnvoys, healthRequest } from '../../support/fake-envoys.ts';
-import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
+import { createFleetWorld, type FleetWorld, shownBy } from '../../support/fleet-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { dataplaneRow, dbYaml, endpointsAt, stateOf, webYaml } from './support.ts';
 
@@ -26,7 +26,7 @@ async function start(more: Partial<XdsSetup> = {}, given: Parameters<typeof crea
 }
 
 const state = (name = 'db') => stateOf(world, name);
-const figures = () => world.server.figures().envoys;
+const reports = () => shownBy(world, 'fleetrelay_hds_reports_total');
 /** Lets messages arrive and their changes be committed. */
 const arrive = () => world.clock.advance(200);
 
@@ -59,7 +59,7 @@ describe('HDS', () => {
     await world.clock.advance(5_000);
     expect(world.server.engine.commit().revision).toBe(revision + 1);
     expect(world.statusUpdates()).toBe(updates);
-    expect(Object.fromEntries(figures().hdsReports)).toEqual({ changed: 1, unchanged: 5 });
+    expect(reports()).toEqual({ changed: 1, unchanged: 5 });
   });
 
   test('the last report holds after the end of the stream', async () => {
@@ -72,7 +72,7 @@ describe('HDS', () => {
       ...['disconnected', 'Offline'],
       ['10.0.0.4:5432'],
     ]);
-    expect(figures().hdsStreams).toBe(0);
+    expect(world.server.samples().get('fleetrelay_hds_streams')).toBe(0);
   });
 
   test('of several streams the newest counts', async () => {
@@ -85,7 +85,7 @@ describe('HDS', () => {
     old.report(unhealthy);
     await arrive();
     expect(endpointsAt(world)).toEqual(['10.0.0.4:5432']);
-    expect(Object.fromEntries(figures().hdsReports)).toEqual({ changed: 1, superseded: 2 });
+    expect(reports()).toEqual({ changed: 1, superseded: 2 });
     newest.break();
     await arrive();
     expect(state()).toBe('connected');
@@ -211,7 +211,7 @@ describe('access', () => {
       'WrongToken',
     ]);
     expect(state()).toBe('never');
-    expect(Object.fromEntries(figures().refusals)).toEqual({ WrongToken: 7 });
+    expect(shownBy(world, 'fleetrelay_xds_refusals_total')).toEqual({ WrongToken: 7 });
     const accepted = [token('db'), `Bearer ${token('db')}`].map((authorization) =>
       envoys.hds('default.db', { authorization }),
     );
@@ -295,9 +295,9 @@ describe('a stream', () => {
     const envoy = envoys.hds('default.db');
     for (let reports = 0; reports < 10; reports += 1) envoy.report(reports % 2 === 0 ? healthy : unhealthy);
     await arrive();
-    expect(Object.fromEntries(figures().hdsReports)).toEqual({ changed: 3 });
+    expect(reports()).toEqual({ changed: 3 });
     await world.clock.advance(1_000);
-    expect(Object.fromEntries(figures().hdsReports)).toEqual({ changed: 5 });
+    expect(reports()).toEqual({ changed: 5 });
   });
 
   test('beyond the bounds is refused', async () => {

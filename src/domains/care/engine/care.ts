@@ -1,6 +1,7 @@
 import type { Derived, Input } from '../../../engine/collections/types.ts';
 import type { AfterProgress, Domain, DomainParts, DomainReport } from '../../../engine/domain.ts';
 import type { JsonValue } from '../../../model/json.ts';
+import type { RecordedRemediation } from '../model/remediations.ts';
 import type { ShootFigures } from '../model/shoot-figures.ts';
 import { CARE, deriveAbsences } from './absences.ts';
 import { deriveAgentNeeds } from './agents.ts';
@@ -31,6 +32,8 @@ export interface CareParts extends DomainParts {
   readonly hibernated: Derived<boolean>;
   readonly declaredRequests: Derived<DeclaredRequest>;
   readonly answeredRequests: Input<AnsweredRequest>;
+  /** What agents have done about webhooks of others, the oldest first. Partition and key: the cluster. */
+  readonly remediations: Derived<readonly RecordedRemediation[]>;
   readonly report: (after: AfterProgress) => CareReport;
 }
 
@@ -71,7 +74,7 @@ export const care: Domain<CareParts> = {
     const mendable = deriveMendable(graph, core.documents);
     const { declaredRequests, answeredRequests } = operation;
     return {
-      ...{ bindings, hibernated, declaredRequests, answeredRequests },
+      ...{ bindings, hibernated, declaredRequests, answeredRequests, remediations },
       collections: {
         bySource: [],
         anywhere: [],
@@ -84,7 +87,7 @@ export const care: Domain<CareParts> = {
       },
       inputs: operation.inputs,
       makes: { tries: operation.tries },
-      agents: { needs: agents.needs, asleep, remediations },
+      agents: { needs: agents.needs, asleep },
       deadlines: [ofAbsences, ofThresholds, ...ofConstraints.deadlines, ...checks.deadlines, ...operation.deadlines],
       report: (after) => {
         const operations = operation.derive(after);

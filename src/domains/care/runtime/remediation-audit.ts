@@ -1,8 +1,8 @@
+import type { Derived } from '../../../engine/collections/types.ts';
 import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
 import { createRateLimit, type Rate } from '../../../model/rate-limit.ts';
 import type { AuditEntry, AuditLog } from '../../../ports/audit-log.ts';
 import type { ServerCore } from '../../../runtime/core.ts';
-import { recordKey } from '../../../runtime/ledger/records.ts';
 import { createKeyedTask } from '../../../runtime/single-flight.ts';
 import { jsonWrite, readJson } from '../../../runtime/stored/json-record.ts';
 import type { RecordedRemediation, RemediationOutcome } from '../model/remediations.ts';
@@ -26,11 +26,11 @@ const LOOKED_AT = 1_000;
  */
 export function createRemediationAudit(
   { engine, loop, store, clock, log }: Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'>,
+  remediations: Derived<readonly RecordedRemediation[]>,
   audit: Pick<AuditLog, 'append' | 'tail'>,
   leads: () => boolean,
 ) {
-  const reported = engine.domains.flatMap(({ parts }) => parts.agents?.remediations ?? []);
-  const changes = reported.map((each) => engine.graph.watch(each));
+  const changes = engine.graph.watch(remediations);
   const waitMs = createRateLimit(clock.monotonic, RATE);
   const lookInMs = createRateLimit(clock.monotonic, LOOKS);
   /** By cluster: cancels the next look. */
@@ -39,12 +39,12 @@ export function createRemediationAudit(
   const leftOut = new Map<string, number>();
 
   async function note(cluster: string): Promise<void> {
-    const rows = reported.flatMap((each) => each.get(cluster, cluster) ?? []);
+    const rows = remediations.get(cluster, cluster) ?? [];
     const last = rows.at(-1);
     if (!leads() || last === undefined || waiting.has(cluster)) return;
     const inMs = lookInMs(cluster);
     if (inMs > 0) return lookLater(cluster, inMs);
-    const key = recordKey.auditedRemediation(cluster);
+    const key = `audited-remediations/${cluster}`;
     const { value, version } = await readJson(store, key);
     const noted = textOf(objectOf(value).id);
     if (noted === last.id) return;
@@ -79,13 +79,13 @@ export function createRemediationAudit(
 
   const task = createKeyedTask({ clock, log }, 'noting remediated webhooks in the audit log', { each: note });
   loop.addSink('readers', () => {
-    for (const watch of changes) for (const { partition } of watch.take()) task.wake(partition);
+    for (const { partition } of changes.take()) task.wake(partition);
   });
   return {
     /** Whether this server leads now: it may know of changes that the last leader has not noted. */
     lead: (now: boolean): void => {
       if (!now) return;
-      for (const each of reported) for (const cluster of each.partitions()) task.wake(cluster);
+      for (const cluster of remediations.partitions()) task.wake(cluster);
     },
     stop: () => {
       for (const cancel of waiting.values()) cancel();

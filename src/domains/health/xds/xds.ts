@@ -81,6 +81,8 @@ export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
   return {
     /** For metrics. */
     figures: (): XdsFigures => server?.figures() ?? NO_FIGURES,
+    /** How many data planes and services of each mesh have each status. */
+    meshes: health.meshCounts,
     /** Resolves with the address; undefined: no Envoy is served here. */
     start: async (): Promise<Address | undefined> => {
       known.start();

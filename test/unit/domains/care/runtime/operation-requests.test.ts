@@ -43,12 +43,17 @@ async function settled(world: FleetWorld): Promise<string> {
   return `${operation(world)} at ${written(world)}`;
 }
 
+/** Ann asks for an operation of the Shoot `blue`. */
+async function operate({ server }: FleetWorld, namespace: string, request: 'reconcile' | 'retry') {
+  const act = server.api.acts.find(({ path }) => path === `/shoots/:namespace/:name/${request}`) ?? expect.fail();
+  return act.run({ namespace, name: 'blue' }, 'ann');
+}
+
 describe('a request for an operation', () => {
   it('by a command begins one, also if the server restarts at once', async () => {
     const world = await started();
     const before = await settled(world);
-    const { api } = world.server;
-    const answer = await api.operateShoot('garden-web', 'blue', 'reconcile', 'ann');
+    const answer = await operate(world, 'garden-web', 'reconcile');
     expect(answer).toMatchObject({ ok: true, value: { name: 'blue', lastOperation: 'Reconcile Processing (0%)' } });
     // Only the store has been written.
     await world.clock.advance(50);
@@ -65,8 +70,7 @@ describe('a request for an operation', () => {
     ['elsewhere', 'reconcile', 'notFound', 'no source declares a Shoot "elsewhere/blue"'],
     ['garden-web', 'retry', 'conflict', 'has not failed; begin one with: fleetrelay shoot reconcile garden-web/blue'],
   ] as const)('in namespace %s to %s is refused: %s', async (namespace, request, kind, message) => {
-    const { server } = await started();
-    expect(await server.api.operateShoot(namespace, 'blue', request, 'ann')).toMatchObject({
+    expect(await operate(await started(), namespace, request)).toMatchObject({
       ...{ ok: false, kind, message: expect.stringContaining(message) },
     });
   });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../../../../src/adapters/stores/memory.ts';
+import { care } from '../../../../../src/domains/care/engine/care.ts';
 import { REMEDIATIONS } from '../../../../../src/domains/care/model/reports.ts';
 import { createRemediationAudit } from '../../../../../src/domains/care/runtime/remediation-audit.ts';
 import { agentReportKey } from '../../../../../src/model/agent-report.ts';
@@ -48,7 +49,8 @@ function createServer(store = createMemoryStore(), audit = createAuditLog(), rol
   const sinks: (() => void)[] = [];
   const loop = { addSink: (_phase: string, sink: () => void) => void sinks.push(sink) } as never;
   const deps = { engine, loop, store, clock, log: createKeptLog() };
-  const noting = createRemediationAudit(deps, audit, () => role.leads);
+  const { remediations } = engine.reported(care)?.parts ?? expect.fail();
+  const noting = createRemediationAudit(deps, remediations, audit, () => role.leads);
   return {
     ...{ engine, store, audit, clock, role, noting },
     async report(cluster: string, changes: readonly JsonObject[]): Promise<void> {

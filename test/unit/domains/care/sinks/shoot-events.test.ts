@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { eventsBetween } from '../../../../src/sinks/kubernetes/status-events.ts';
+import { shootEvents } from '../../../../../src/domains/care/sinks/shoot-events.ts';
 
 const status = (text: string) => {
   const [type = '', state = ''] = text.split('/');
@@ -27,7 +27,7 @@ it.each([
   ['', 'toString/Processing', undefined],
   ['Create/Succeeded', '', undefined],
 ])('%s → %s: %s', (before, after, event) => {
-  const events = eventsBetween(status(before), status(after));
+  const events = shootEvents(status(before), status(after));
   expect(events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(event === undefined ? [] : [event]);
   for (const { message } of events) expect(message).toBe(`${after} now`);
 });

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, objectOf, textOf } from '../../../model/json.ts';
 import type { ResourceEvent } from '../../../ports/resource-status.ts';
+import { declarationErrorIn } from '../model/declaration-error.ts';
 
 /** The reasons of the events of an operation, by its type. Source: Gardener's Shoot controller. */
 const RECONCILIATION = { begins: 'Reconciling', ends: 'Reconciled', fails: 'ReconcileError' };
@@ -11,8 +12,19 @@ const REASONS: Readonly<Record<string, typeof RECONCILIATION>> = {
   Migrate: { begins: 'PrepareMigration', ends: 'MigrationPrepared', fails: 'MigrationPreparationFailed' },
 };
 
+/** The Events of a Shoot between two states of its status. */
+export function shootEvents(before: JsonObject | undefined, after: JsonObject): readonly ResourceEvent[] {
+  const wrong = declarationErrorIn(after);
+  const events: ResourceEvent[] = [];
+  if (wrong !== undefined && wrong !== declarationErrorIn(before)) {
+    events.push({ type: 'Warning', reason: 'ConfigurationProblem', message: wrong });
+  }
+  const operation = operationEvent(before, after);
+  return operation === undefined ? events : [...events, operation];
+}
+
 /** The event of a change of the last operation of a Shoot: it begins, ends or fails. Undefined: none of these. */
-export function operationEvent(before: JsonObject | undefined, after: JsonObject): ResourceEvent | undefined {
+function operationEvent(before: JsonObject | undefined, after: JsonObject): ResourceEvent | undefined {
   if (!isJsonObject(after.lastOperation)) return undefined;
   const { type, state, description } = after.lastOperation;
   const was = objectOf(before?.lastOperation);

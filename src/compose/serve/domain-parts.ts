@@ -1,0 +1,51 @@
+import type { StatusRules } from '../../runtime/status/status-rules.ts';
+import type { Address, RunningPart, ServedDomain, ServerPartDeps, ServerProcess } from './server-part.ts';
+
+/** The domains as the configuration wants them. Throws, with a text for people, if it is wrong. */
+export function configuredDomains(domains: readonly ServedDomain[], process: ServerProcess): readonly ServedDomain[] {
+  return domains.map(({ engine, server }) => ({
+    engine,
+    ...(server && { server: server.configured?.(process) ?? server }),
+  }));
+}
+
+/** What the domains have in the store, and say of statuses. */
+export function declaredByDomains(domains: readonly ServedDomain[]) {
+  const parts = domains.flatMap(({ server }) => server ?? []);
+  return {
+    records: parts.flatMap(({ records = [] }) => records),
+    rules: Object.assign({}, ...parts.map(({ statuses }) => statuses)) as StatusRules,
+  };
+}
+
+interface Served extends Pick<ServerPartDeps, 'audit'> {
+  readonly domains: readonly ServedDomain[];
+  /** Absent: it is the only server. */
+  readonly replicas?: { readonly id: string };
+}
+
+/** Makes the parts of the domains, and joins them. */
+export function createDomainParts(
+  { domains, audit, replicas }: Served,
+  core: Omit<ServerPartDeps, 'id' | 'ready' | 'audit'>,
+  ready: () => boolean,
+) {
+  const deps = { ...core, id: replicas?.id ?? '', ready, ...(audit && { audit }) };
+  const parts = domains.flatMap(({ server }): readonly RunningPart[] =>
+    server === undefined ? [] : [server.create(deps)],
+  );
+  return {
+    acts: parts.flatMap(({ acts = [] }) => acts),
+    questions: parts.flatMap(({ questions = [] }) => questions),
+    samples: () => new Map(parts.flatMap(({ samples }) => [...(samples?.() ?? [])])),
+    start: async (): Promise<Readonly<Record<string, Address>>> => {
+      const addresses: Record<string, Address> = {};
+      for (const part of parts) Object.assign(addresses, await part.start?.());
+      return addresses;
+    },
+    lead: (leads: boolean): void => {
+      for (const part of parts) part.lead?.(leads);
+    },
+    stop: () => Promise.all(parts.map((part) => part.stop?.())),
+  };
+}
