@@ -39,6 +39,10 @@ interface EngineKindRow {
   readonly universalStatusPath?: string;
   /** Its file on the status branch leaves out the condition `Accepted` while that is True: the file itself implies it. */
   readonly isAcceptedByListing?: true;
+  /** People also name its objects in two words: `shoot NAMESPACE/NAME`. */
+  readonly isNamedInTwoWords?: true;
+  /** Metadata of its objects that only an API server sets and that are read all the same. */
+  readonly readsServerFields?: readonly string[];
   /** Its status never has the condition `Accepted`: another project says which conditions it has. */
   readonly hasNoAccepted?: true;
   /** A custom resource that a Pod owns is live state of its cluster: it is no declaration, and nothing is written to it. */
@@ -198,6 +202,9 @@ export const engineKinds = {
     hasIdentityInStatus: true,
     hasWrittenMetadata: true,
     hasNoAccepted: true,
+    isNamedInTwoWords: true,
+    // People are shown the age of a Shoot.
+    readsServerFields: ['creationTimestamp'],
     discovers: [
       'internal.fleetrelay.dev/ApiServerProbe',
       'internal.fleetrelay.dev/LeaseReport',

@@ -1,3 +1,4 @@
+import { engineKindIds, engineKindRow } from './engine-kinds.ts';
 import { isKindWord } from './kinds.ts';
 import { type ObjectRef, parseObjectRef } from './object-key.ts';
 import { ok, problem, type Result } from './result.ts';
@@ -38,18 +39,27 @@ export function parseObjectName(text: string): Result<ObjectName> {
   return ok({ kind, ...(namespace === undefined ? {} : { namespace }), name });
 }
 
-/** A Shoot may be written in two words: `shoot NAMESPACE/NAME`. An object of a cluster named so needs its namespace. */
-function withShoot(words: readonly string[]): readonly string[] {
+/** Words for the kinds whose objects are also named in two words. */
+const TWO_WORDS: ReadonlySet<string> = new Set(
+  engineKindIds
+    .map(engineKindRow)
+    .flatMap(({ isNamedInTwoWords, kind, plural, shortNames }) =>
+      isNamedInTwoWords === true ? [kind.toLowerCase(), plural, ...shortNames] : [],
+    ),
+);
+
+/** An object in two words becomes one word. In a cluster whose name is such a word, an object needs its namespace. */
+function joined(words: readonly string[]): readonly string[] {
   const [first = '', second = '', ...rest] = words;
-  const isShoot = /^shoots?$/i.test(first) && /^[^/]+(\/[^/]+)?$/.test(second);
-  return isShoot ? [`${first}/${second}`, ...rest] : words;
+  const isObject = TWO_WORDS.has(first.toLowerCase()) && /^[^/]+(\/[^/]+)?$/.test(second);
+  return isObject ? [`${first}/${second}`, ...rest] : words;
 }
 
 /** Parses the words of a query. The cluster is optional: only the word of an object contains a `/`. */
 export function parseExplainQuery(words: readonly string[]): Result<ExplainQuery> {
-  const joined = withShoot(words);
-  const [first = ''] = joined;
-  const [cluster, text, part, ...more] = first.includes('/') ? [undefined, ...joined] : joined;
+  const all = joined(words);
+  const [first = ''] = all;
+  const [cluster, text, part, ...more] = first.includes('/') ? [undefined, ...all] : all;
   if (text === undefined || more.length > 0) return problem(`the question is ${EXPLAIN_GRAMMAR}`);
   const object = parseObjectName(text);
   if (!object.ok) return object;

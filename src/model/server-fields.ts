@@ -1,3 +1,4 @@
+import { engineKindRow, isEngineKind } from './engine-kinds.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { LAST_APPLIED } from './secret-values.ts';
 
@@ -36,25 +37,23 @@ export const WRITTEN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ...['metallb.universe.tf/ip-allocated-from-pool', 'metallb.io/ip-allocated-from-pool'],
 ]);
 
-/** Of {@link SERVERS_OWN}, what is read of live objects of a kind. */
-const KIND_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  // EndpointSlices name a Pod by its UID, and its deletion begins a grace period before its time.
-  Pod: ['deletionGracePeriodSeconds', 'uid'],
-  // People are shown the age of a Shoot.
-  Shoot: ['creationTimestamp', 'generation'],
-};
-/** Of them, what is read of other live objects: a status can be of an earlier generation. */
+/** Of {@link SERVERS_OWN}, what is read of Pods: EndpointSlices name them by UID, and their deletion begins a grace period before its time. */
+const POD_FIELDS: readonly string[] = ['deletionGracePeriodSeconds', 'uid'];
+/** Of other live objects: a status can be of an earlier generation. */
 const LIVE_FIELDS: readonly string[] = ['generation'];
 
 /** The metadata of a custom resource of this kind without what only an API server sets, and without kubectl's copy of the manifest. */
 export function withoutServerFields(metadata: JsonObject, kind: string): JsonObject {
-  return withoutUnread(metadata, kind === 'Shoot' ? ['creationTimestamp'] : []);
+  return withoutUnread(metadata, readOf(kind));
 }
 
 /** The metadata of a live object of this kind without what only an API server sets and nothing reads. */
 export function liveMetadata(metadata: JsonObject, kind: string): JsonObject {
-  const ofKind = Object.hasOwn(KIND_FIELDS, kind) ? KIND_FIELDS[kind] : undefined;
-  return withoutUnread(metadata, ofKind ?? LIVE_FIELDS);
+  return withoutUnread(metadata, kind === 'Pod' ? POD_FIELDS : [...LIVE_FIELDS, ...readOf(kind)]);
+}
+
+function readOf(kind: string): readonly string[] {
+  return isEngineKind(kind) ? (engineKindRow(kind).readsServerFields ?? []) : [];
 }
 
 function withoutUnread(metadata: JsonObject, read: readonly string[]): JsonObject {
