@@ -15,6 +15,11 @@ export interface AgentReport {
 /** What the agent has found of drift since it has started. */
 export const DRIFT_REPORT: AgentReport = { kind: 'DriftReport', name: 'drift' };
 
+/** Whether a kind (`group/Kind`) is one of reports. */
+export function isAgentReport(kind: string): boolean {
+  return kind.startsWith(`${GROUP}/`);
+}
+
 /** The kind of a report, as `group/Kind`. */
 export function agentReportKind({ kind }: AgentReport): string {
   return nameOfKind({ group: GROUP, kind });

@@ -1,6 +1,7 @@
 import type { DirectoryCluster } from '../../adapters/directory/cluster.ts';
 import type { KubeClient } from '../../adapters/kubernetes/api/types.ts';
 import type { KubernetesAccess } from '../../adapters/kubernetes/cluster/cluster.ts';
+import type { Trim } from '../../adapters/kubernetes/cluster/live/trim.ts';
 import type { CreateAgentPart } from '../../agent/agent-part.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -51,6 +52,8 @@ export interface DomainOfReplica {
 
 /** What a domain does in the agents of clusters. */
 export interface AgentDomain {
+  /** What the agent of a Kubernetes cluster keeps of live objects of others, of kinds that the domain reads; absent: all. */
+  readonly trim?: Trim;
   /** The parts of the agent of a folder. */
   readonly ofDirectory?: (cluster: DirectoryCluster) => readonly CreateAgentPart[];
   /** Begins with a replica; undefined: the options ask for nothing of the domain. Rejects with a text for a person. */

@@ -37,6 +37,7 @@ type Replica = Awaited<ReturnType<typeof openReplica>>;
 async function openReplica(options: KubernetesAgentOptions, io: AgentIo, log: Log) {
   const system = { clock: createSystemClock(), random: createSystemRandom(), log };
   const { client, namespace } = await connect(system, options, io);
+  const meter = createAgentMeter({ version: io.version, cluster: options.cluster }, system.clock);
   const instance = system.random.id();
   return {
     deps: { ...system, client },
@@ -47,9 +48,11 @@ async function openReplica(options: KubernetesAgentOptions, io: AgentIo, log: Lo
     /** Identifies this replica to the others. */
     identity: `${hostname()}_${instance.slice(0, 8)}`,
     /** Counts over all terms of this process. */
-    meter: createAgentMeter({ version: io.version, cluster: options.cluster }, system.clock),
+    meter,
+    ofDomains: agentDomains.map((open) => open({ ...system, metrics: meter.set })),
     /** The agent of the current term. */
     linked: undefined as LinkedAgent | undefined,
+    /** What the domains that the options ask for do in this replica. */
     domains: [] as readonly DomainOfReplica[],
   };
 }
@@ -127,7 +130,7 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
     { ...deps, client },
     {
       ...{ namespace, allowOwnNamespace, holder: identity, mayWrite: term.mayWrite },
-      ...{ overtaken, reader: deps.client, loadEvaluator },
+      ...{ overtaken, reader: deps.client, loadEvaluator, trims: replica.ofDomains.flatMap(({ trim }) => trim ?? []) },
     },
   );
   parts.defer(() => cluster.close());
@@ -166,11 +169,11 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
 
 /** Begins what the domains do in this replica, also while it stands by. */
 async function openDomains(
-  { deps, options, io, namespace, meter }: Replica,
+  { deps, options, io, namespace, ofDomains }: Replica,
   parts: AsyncDisposableStack,
 ): Promise<readonly DomainOfReplica[]> {
   const opened: DomainOfReplica[] = [];
-  for (const { ofReplica } of agentDomains.map((open) => open({ ...deps, metrics: meter.set }))) {
+  for (const { ofReplica } of ofDomains) {
     const domain = await ofReplica?.({ client: deps.client, namespace, options, io });
     if (domain === undefined) continue;
     opened.push(domain);

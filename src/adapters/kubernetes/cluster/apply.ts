@@ -200,7 +200,7 @@ async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
     const afterwards = staysRemoved(request) ? ', which is only reported' : ', and made anew when it is gone';
     return failed('BeingDeleted', `${displayKey(key)} is being deleted${afterwards}: ${whatHolds(raw)}`);
   }
-  const entry = readEntry(raw, resource, live.judge);
+  const entry = readEntry(raw, resource, live.reading);
   if (owner.type === 'ours') live.wrote(entry);
   if (isAsDeclared(applying, request, entry)) return contestedFields(applying, raw) ?? unchanged(applying, entry.uid);
   const left = request.leavesDrift === true && owner.type === 'ours' ? leftDrift(applying, entry) : undefined;

@@ -18,6 +18,7 @@ import { applyObject, differencesOf, matches } from './apply.ts';
 import { labelledPlaces } from './labelled-places.ts';
 import type { OwnedPlace } from './live/kinds.ts';
 import { createLive, type Live } from './live/live.ts';
+import type { Trim } from './live/trim.ts';
 import { removeObject } from './remove.ts';
 import { uidOf, type Writing } from './write.ts';
 
@@ -39,6 +40,8 @@ export interface KubernetesClusterOptions {
   readonly overtaken?: () => void;
   /** Makes what evaluates the health checks of the policy. Absent: they have no effect. */
   readonly loadEvaluator?: LoadEvaluator;
+  /** What is kept of live objects of others, of kinds that domains read; absent: all. */
+  readonly trims?: readonly Trim[];
 }
 
 /** What parts of the agent use of the cluster beside its objects. */
@@ -79,6 +82,7 @@ export async function createKubernetesCluster(
     namespace: options.namespace,
     catalog: catalog.value,
     loadEvaluator: options.loadEvaluator,
+    trims: options.trims,
   });
   let settings: AgentSettings = NO_SETTINGS;
   const flapping = createFlapping(deps.clock.monotonic);

@@ -189,7 +189,7 @@ export function refused({ key }: ApplyRequest, answer: NotWritten): ApplyOutcome
 /** `before`: the resourceVersion that was written over. */
 export async function written(applying: Applying, raw: JsonObject, before: string | undefined): Promise<ApplyOutcome> {
   const { live, resource } = applying;
-  const entry = readEntry(raw, resource, live.judge, true);
+  const entry = readEntry(raw, resource, live.reading, true);
   live.wrote(entry);
   const waited = await awaitServed(applying, raw);
   const hindered = waited ?? contestedFields(applying, raw);

@@ -115,7 +115,7 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
 
 /** Without what every apply changes, and the annotation that only asks for the adoption. */
 function forPeople(raw: JsonObject): JsonObject {
-  const { metadata, ...rest } = trimObject(raw, true);
+  const { metadata, ...rest } = trimObject(raw);
   const { generation: _generation, annotations, ...others } = objectOf(metadata);
   const { [ADOPT]: _adopt, ...kept } = objectOf(annotations);
   const hasAnnotations = Object.keys(kept).length > 0;

@@ -109,7 +109,7 @@ export async function deleteJudged(
     return isStaleWrite(answer) ? { type: 'changed' } : failure;
   }
   if (isBeingDeleted(answer.body)) {
-    writing.live.wrote(readEntry(answer.body, resource, writing.live.judge));
+    writing.live.wrote(readEntry(answer.body, resource, writing.live.reading));
     return { type: 'waiting', message: whatHolds(answer.body) };
   }
   writing.live.removed(key, uidOf(raw));

@@ -5,6 +5,7 @@ import type { JsonValue } from '../../../model/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { MetricSet } from '../../../server/metric-set.ts';
 import { createDirectoryCare } from '../adapters/directory.ts';
+import { trimCareKind } from '../adapters/kubernetes/trim-care-kind.ts';
 import { createCare } from '../agent/care.ts';
 import { createRemediator } from '../agent/remediator/remediator.ts';
 import { REMEDIATIONS } from '../model/reports.ts';
@@ -17,6 +18,7 @@ type Deps = Omit<AgentProcess, 'metrics'>;
 export const careInAgents: OpenAgentDomain = ({ metrics, ...deps }) => {
   const probed = probeMeter(metrics, deps.clock);
   return {
+    trim: trimCareKind,
     ofDirectory: ({ look, watch }) => [reporter(deps, createDirectoryCare(look, watch))],
     ofReplica: async () => {
       // Imported here: the agent of a folder does not load the client of Kubernetes.

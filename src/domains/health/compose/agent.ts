@@ -7,11 +7,13 @@ import { displayAddress } from '../../../server/listen-address.ts';
 import { flag, type MetricSet } from '../../../server/metric-set.ts';
 import type { InjectionResult } from '../adapters/admission/review.ts';
 import type { Webhook, WebhookDeps } from '../adapters/admission/webhook.ts';
+import { trimInsight } from '../adapters/kubernetes/trim-insight.ts';
 
 /** The webhook that rewrites the probes of Pods, in the agents that are asked for it. */
 export const webhookOfAgents: OpenAgentDomain = ({ metrics, clock, log }) => {
   const meter = webhookMeter(metrics);
   return {
+    trim: trimInsight,
     ofReplica: async (replica) => {
       const { webhook: settings } = replica.options;
       if (settings === undefined) return undefined;

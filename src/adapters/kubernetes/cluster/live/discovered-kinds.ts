@@ -1,6 +1,8 @@
-import { engineKindOf } from '../../../../model/engine-kinds.ts';
+import { isAgentReport } from '../../../../model/agent-report.ts';
+import { engineKindIds, engineKindOf, engineKindRow } from '../../../../model/engine-kinds.ts';
+import { nameOfKind } from '../../../../model/object-key.ts';
 
-/** Kinds whose objects are discovered beside the engine kinds, by group. `*`: all kinds of the group. */
+/** Kinds whose objects are discovered beside the engine kinds and what these read, by group. `*`: all kinds of the group. */
 const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
   '': ['Namespace', 'Node', 'Pod', 'Service', 'ServiceAccount'],
   apps: ['DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'],
@@ -12,12 +14,21 @@ const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
   'networking.istio.io': ['*'],
   'security.istio.io': ['*'],
   'telemetry.istio.io': ['*'],
-  'kuma.io': ['DataplaneInsight'],
   'cilium.io': ['CiliumClusterwideNetworkPolicy', 'CiliumNetworkPolicy'],
 };
+
+/** What the engine kinds read of live state. */
+const READ: ReadonlySet<string> = new Set(
+  engineKindIds.flatMap((id) => engineKindRow(id).discovers).filter((kind) => !isAgentReport(kind)),
+);
 
 /** Whether the objects of this kind are discovered in clusters that offer it. */
 export function isDiscovered(group: string, kind: string): boolean {
   const kinds = DISCOVERED[group] ?? [];
-  return kinds.includes('*') || kinds.includes(kind) || engineKindOf(group, kind) !== undefined;
+  return (
+    kinds.includes('*') ||
+    kinds.includes(kind) ||
+    READ.has(nameOfKind({ group, kind })) ||
+    engineKindOf(group, kind) !== undefined
+  );
 }

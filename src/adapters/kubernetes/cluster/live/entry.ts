@@ -8,7 +8,7 @@ import type { ApiResource } from '../../api/types.ts';
 import { DISCOVERY } from '../annotations.ts';
 import { type FieldManager, type FieldSet, fieldManagers, isOurs, ourFields } from '../ownership.ts';
 import { readStamp, type StampText } from '../stamp.ts';
-import { trimObject } from './trim.ts';
+import { type Trim, trimObject } from './trim.ts';
 
 /** A live object with everything that is needed to judge it. */
 export interface LiveEntry extends ObservedObject {
@@ -43,8 +43,20 @@ export interface LiveEntry extends ObservedObject {
 /** Judges the health of an object in the form in which an API server sends it. */
 export type Judge = (raw: JsonObject) => Judgement;
 
+/** How live objects are read. */
+export interface Reading {
+  readonly judge: Judge;
+  /** Of objects that are not ours. */
+  readonly trim: Trim;
+}
+
 /** Reads a live object in the form in which an API server sends it. Only objects that are ours are judged. */
-export function readEntry(raw: JsonObject, resource: ApiResource, judge: Judge, settled = false): LiveEntry {
+export function readEntry(
+  raw: JsonObject,
+  resource: ApiResource,
+  { judge, trim }: Reading,
+  settled = false,
+): LiveEntry {
   const key = keyOfLive(raw, resource);
   const read = readStamp(raw);
   const { stamp } = read ?? {};
@@ -61,7 +73,7 @@ export function readEntry(raw: JsonObject, resource: ApiResource, judge: Judge, 
     othersText: others.length === 0 ? '' : JSON.stringify(others),
     settled,
     hidden: annotationOf(raw, DISCOVERY) === 'disabled',
-    content: new TextEncoder().encode(canonicalJson(trimObject(raw, ours))),
+    content: new TextEncoder().encode(canonicalJson(ours ? trimObject(raw) : trimObject(raw, trim))),
     ...(stamp === undefined ? {} : { stamp }),
     ...(ours ? { declared: read.declared, ...judgedParts(raw, judge), server: serverFields(metadata) } : {}),
   });

@@ -6,7 +6,7 @@ import type { ApiResource, FollowerDeps, KindListener } from '../../api/types.ts
 import { FLEET_LABEL } from '../stamp.ts';
 import type { Autoscaled } from './autoscaled.ts';
 import { isDiscovered } from './discovered-kinds.ts';
-import type { Judge, LiveEntry } from './entry.ts';
+import type { LiveEntry, Reading } from './entry.ts';
 import type { KindPlan, WholePlan } from './kind-plan.ts';
 import { createKindView } from './kind-view.ts';
 import type { Connections } from './portions.ts';
@@ -41,7 +41,7 @@ export interface FollowedState {
 export interface FollowingOptions {
   readonly deps: FollowerDeps;
   readonly store: LiveStore;
-  readonly judge: Judge;
+  readonly reading: Reading;
   readonly autoscaled: Autoscaled;
   readonly connections: Connections;
   /** Whether nothing excludes an object of others. */
@@ -55,14 +55,14 @@ export interface FollowingOptions {
 
 /** Follows all objects of a kind, or those with the label of a fleet, in all namespaces. */
 export function followWholeKind(options: FollowingOptions, resource: ApiResource, plan: WholePlan): FollowedKind {
-  const { deps, store, judge, admits, news } = options;
+  const { deps, store, reading, admits, news } = options;
   const { type, shown } = plan;
   const stateChanged = (): void => {
     if (type === 'labelled' && resource.namespaced && view.state().isForbidden) options.confine();
     options.stateChanged();
   };
   const keeps = (entry: LiveEntry): boolean => isOurs(entry) || (shown && admits(entry));
-  const view = createKindView(store, { resource, judge, keeps, news, stateChanged });
+  const view = createKindView(store, { resource, reading, keeps, news, stateChanged });
   const listener = nameOfKind(resource) === AUTOSCALER_KIND ? notingTargets(options, view.listener) : view.listener;
   const selector = type === 'labelled' ? { labelSelector: FLEET_LABEL } : {};
   const follower = createKindFollower(deps, { resource, ...selector }, listener);

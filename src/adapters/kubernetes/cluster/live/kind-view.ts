@@ -2,12 +2,12 @@ import { type JsonObject, textOf } from '../../../../model/json.ts';
 import { kindOf, metadataOf, nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
 import { isOlderVersion } from '../../../../model/resource-version.ts';
 import type { ApiResource, KindListener } from '../../api/types.ts';
-import { type Judge, type LiveEntry, readEntry } from './entry.ts';
+import { type LiveEntry, type Reading, readEntry } from './entry.ts';
 import type { LiveStore } from './store.ts';
 
 export interface KindViewOptions {
   readonly resource: ApiResource;
-  readonly judge: Judge;
+  readonly reading: Reading;
   /** Whether the store keeps this object. */
   readonly keeps: (entry: LiveEntry) => boolean;
   /** Called after a change that this process did not make itself. */
@@ -39,7 +39,7 @@ export type KindView = ReturnType<typeof createKindView>;
 
 /** Keeps the objects of one kind in the store, from its lists, its watch and our own writes. */
 export function createKindView(store: ObjectStore, options: KindViewOptions) {
-  const { resource, judge, keeps, news, stateChanged } = options;
+  const { resource, reading, keeps, news, stateChanged } = options;
   let current: KindViewState = { state: 'pending', message: NOT_LISTED, isForbidden: false };
   /** Keys that we wrote since the list began, which can be older than these writes; undefined: no list is being read. */
   let written: Set<ObjectKey> | undefined;
@@ -64,14 +64,14 @@ export function createKindView(store: ObjectStore, options: KindViewOptions) {
     const { uid, resourceVersion } = metadataOf(raw);
     const removal = removals.get(textOf(uid));
     if (removal !== undefined) {
-      if (removal.isBeforeList) removal.listed = readEntry(raw, resource, judge);
+      if (removal.isBeforeList) removal.listed = readEntry(raw, resource, reading);
       return;
     }
     const known = store.objects.get(key);
     // A list that began after our write contains it, also the list of a cluster that was restored to an older state.
     const canBeOutdated = written === undefined || written.has(key);
     if (known !== undefined && canBeOutdated && !isNewer(textOf(resourceVersion), known.resourceVersion)) return;
-    const entry = readEntry(raw, resource, judge);
+    const entry = readEntry(raw, resource, reading);
     changed(keeps(entry) ? store.put(entry) : store.drop(key));
   }
 

@@ -3,7 +3,7 @@ import { AUTOSCALER_KIND } from '../../../../model/autoscalers.ts';
 import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
 import type { ApiCatalog, ApiResource, FollowerDeps } from '../../api/types.ts';
 import type { Autoscaled } from './autoscaled.ts';
-import type { Judge, LiveEntry } from './entry.ts';
+import type { LiveEntry, Reading } from './entry.ts';
 import { type FollowedKind, type FollowingOptions, followWholeKind, noteTargets } from './followed-kind.ts';
 import { type KindPlan, NAMESPACE, type Owned, planOf } from './kind-plan.ts';
 import { followNarrowedKind, type NarrowedKind } from './narrowed-kind.ts';
@@ -12,7 +12,7 @@ import type { LiveStore } from './store.ts';
 
 export interface KindsOptions {
   readonly store: LiveStore;
-  readonly judge: Judge;
+  readonly reading: Reading;
   readonly autoscaled: Autoscaled;
   /** Called after a change that this process did not make itself. */
   readonly news: () => void;
@@ -130,9 +130,9 @@ function adjust(state: State, resource: ApiResource): boolean {
 }
 
 function begin(state: State, resource: ApiResource, plan: KindPlan): void {
-  const { deps, store, judge, autoscaled, connections, news } = state;
+  const { deps, store, reading, autoscaled, connections, news } = state;
   const options: FollowingOptions = {
-    ...{ deps, store, judge, autoscaled, connections, news },
+    ...{ deps, store, reading, autoscaled, connections, news },
     admits: (entry) => admits(entry, state.settings),
     confine: () => {
       const name = nameOfKind(resource);

@@ -12,6 +12,7 @@ import { type CatalogRefresher, createCatalogRefresher } from './catalog-refresh
 import { createJudgedStore } from './judged-store.ts';
 import { createKinds, type Kinds } from './kinds.ts';
 import { createStopButton } from './stop-button.ts';
+import type { Trim } from './trim.ts';
 
 const SETTLE_MS = 4;
 const PROBE_MS = 5_000;
@@ -24,18 +25,20 @@ export interface LiveOptions {
   readonly catalog: ApiCatalog;
   /** Makes what evaluates the health checks of the policy. Absent: they have no effect. */
   readonly loadEvaluator?: LoadEvaluator | undefined;
+  /** Of kinds that domains read; absent: none. */
+  readonly trims?: readonly Trim[] | undefined;
 }
 
 /** Follows the live state of a cluster. Nothing is followed before the first `list`. */
 export function createLive(deps: FollowerDeps, options: LiveOptions) {
-  const { client, clock } = deps;
   const autoscaled = createAutoscaled();
-  const hints = createHints(clock);
+  const hints = createHints(deps.clock);
   const { store, judge, ...health } = createJudgedStore(deps, options, hints.send);
+  const reading = { judge, trim: all(options.trims ?? []) };
   let state: LiveState | undefined;
   let kindsChanged = true;
   let started = false;
-  const kinds = createKinds(deps, { store, judge, autoscaled, news: hints.send, stateChanged: noteKinds });
+  const kinds = createKinds(deps, { store, reading, autoscaled, news: hints.send, stateChanged: noteKinds });
   const button = createStopButton(deps, options.namespace, hints.send);
   const catalog = createCatalogRefresher(deps, options.catalog, (next, isRedefined) => {
     noteKinds();
@@ -44,7 +47,7 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
 
   return {
     objects: store.objects,
-    judge,
+    reading,
     autoscaled,
     catalog,
     isPaused: button.isOn,
@@ -77,9 +80,9 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
       button.start();
     }
     if (depth === 'complete') {
-      await Promise.all([state === undefined ? kinds.settled() : settledSoon(kinds, clock), button.look()]);
+      await Promise.all([state === undefined ? kinds.settled() : settledSoon(kinds, deps.clock), button.look()]);
     }
-    if (kinds.allUnknown()) await probe(client);
+    if (kinds.allUnknown()) await probe(deps.client);
     return current();
   }
 
@@ -106,6 +109,11 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
     hints.close();
     await Promise.all([kinds.close(), catalog.stop(), button.stop()]);
   }
+}
+
+/** One trim of all: each leaves the kinds of the others alone. */
+function all(trims: readonly Trim[]): Trim {
+  return (value) => trims.reduce((kept, trim) => trim(kept), value);
 }
 
 /** Calls its listeners once after several events. */

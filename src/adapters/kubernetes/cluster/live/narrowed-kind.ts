@@ -148,7 +148,7 @@ function begin(state: State, portion: Portion, known: readonly LiveEntry[]): voi
   };
   const view = createKindView(store, {
     resource,
-    judge: options.judge,
+    reading: options.reading,
     keeps: () => true,
     news: options.news,
     stateChanged: () => noteState(state, part),

@@ -1,4 +1,3 @@
-import { trimCareKind } from '../../../../domains/care/adapters/kubernetes/trim-care-kind.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
 import { metadataOf } from '../../../../model/object-key.ts';
 import { withoutSecretValues } from '../../../../model/secret-values.ts';
@@ -6,17 +5,20 @@ import { liveMetadata } from '../../../../model/server-fields.ts';
 import { withoutStamp } from '../stamp.ts';
 import { pick } from './pick.ts';
 
+/** Leaves out what no part of fleetrelay reads of an object of others. Objects of kinds that it does not know stay as they are. */
+export type Trim = (value: JsonObject) => JsonObject;
+
 /**
  * The part of a live object that is kept: without stamp, the server's own metadata and the values of a Secret. Objects of
- * others of some kinds lose the fields that no part of fleetrelay reads, and those that change all the time.
+ * others (`trim`) of some kinds lose the fields that no part of fleetrelay reads, and those that change all the time.
  */
-export function trimObject(raw: JsonObject, ours: boolean): JsonObject {
+export function trimObject(raw: JsonObject, trim?: Trim): JsonObject {
   const { metadata: _metadata, ...rest } = raw;
-  const metadata = liveMetadata(metadataOf(raw), textOf(raw.kind));
-  return withoutStamp(ours ? { ...withoutSecretValues(rest), metadata } : trimKind({ ...rest, metadata }));
+  const value = { ...rest, metadata: liveMetadata(metadataOf(raw), textOf(raw.kind)) };
+  return withoutStamp(trim === undefined ? withoutSecretValues(value) : trimKind(value, trim));
 }
 
-function trimKind(value: JsonObject): JsonObject {
+function trimKind(value: JsonObject, trim: Trim): JsonObject {
   switch (`${textOf(value.apiVersion)} ${textOf(value.kind)}`) {
     case 'v1 Pod':
       return { ...value, spec: trimPodSpec(objectOf(value.spec)), status: trimPodStatus(objectOf(value.status)) };
@@ -25,18 +27,12 @@ function trimKind(value: JsonObject): JsonObject {
     case 'apps/v1 ReplicaSet':
     case 'batch/v1 Job':
       return { ...pick(value, TYPE), metadata: pick(metadataOf(value), OWNED) };
-    case 'kuma.io/v1alpha1 DataplaneInsight':
-      return {
-        ...pick(value, TYPE),
-        metadata: trimInsightMetadata(value),
-        status: trimInsightStatus(objectOf(value.status)),
-      };
     default:
-      return withoutSecretValues(trimCareKind(value));
+      return withoutSecretValues(trim(value));
   }
 }
 
-const TYPE: readonly string[] = ['apiVersion', 'kind', 'mesh'];
+const TYPE: readonly string[] = ['apiVersion', 'kind'];
 /** Labels decide whether the object is discovered. */
 const OWNED: readonly string[] = ['name', 'namespace', 'labels', 'ownerReferences'];
 
@@ -44,7 +40,6 @@ const POD_SPEC: readonly string[] = ['hostNetwork', 'nodeName', 'serviceAccountN
 const CONTAINER: readonly string[] = ['name', 'image', 'ports', 'readinessProbe', 'restartPolicy'];
 const POD_STATUS: readonly string[] = ['phase', 'podIP', 'podIPs', 'hostIP', 'reason'];
 const CONTAINER_STATUS: readonly string[] = ['name', 'ready', 'started'];
-const SUBSCRIPTION: readonly string[] = ['connectTime', 'disconnectTime'];
 const NODE_STATUS: readonly string[] = ['addresses'];
 const NODE_INFO: readonly string[] = ['kubeletVersion'];
 const NODE_CONDITION: readonly string[] = ['type', 'status', 'reason', 'message'];
@@ -83,17 +78,6 @@ function trimContainerStatus(status: JsonObject): JsonObject {
       ? { state: { terminated: pick(terminated, ['reason', 'exitCode', 'finishedAt']) } }
       : {}),
   };
-}
-
-/** Without the generation, which grows with each heartbeat: the kind has no status subresource. */
-function trimInsightMetadata(value: JsonObject): JsonObject {
-  const { generation: _generation, ...metadata } = metadataOf(value);
-  return metadata;
-}
-
-/** Without counters and the times of heartbeats. */
-function trimInsightStatus({ subscriptions }: JsonObject): JsonObject {
-  return { subscriptions: objectsOf(subscriptions).map((one) => pick(one, SUBSCRIPTION)) };
 }
 
 /** Without the heartbeats of the node's conditions. */

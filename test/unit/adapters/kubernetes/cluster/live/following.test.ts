@@ -8,7 +8,7 @@ import {
 } from '../../../../../../src/adapters/kubernetes/api/kind-list.ts';
 import type { ApiResource, KubeClient } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { createAutoscaled } from '../../../../../../src/adapters/kubernetes/cluster/live/autoscaled.ts';
-import { type Judge, readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
+import { type Reading, readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
 import { createKindView } from '../../../../../../src/adapters/kubernetes/cluster/live/kind-view.ts';
 import { createKinds } from '../../../../../../src/adapters/kubernetes/cluster/live/kinds.ts';
 import { createLive } from '../../../../../../src/adapters/kubernetes/cluster/live/live.ts';
@@ -34,7 +34,7 @@ const service = (uid: string, resourceVersion: string): JsonObject => ({
   metadata: { name: 'web', namespace: 'ns', uid, resourceVersion },
 });
 const ignore = (): void => {};
-const judge: Judge = (raw) => judgeObject(raw, {});
+const reading: Reading = { judge: (raw) => judgeObject(raw, {}), trim: (value) => value };
 
 test('after the close no kind is followed any more, whatever catalog and ownership report', async () => {
   const asked: string[] = [];
@@ -54,7 +54,7 @@ test('after the close no kind is followed any more, whatever catalog and ownersh
   const random = { next: () => 0.5, id: () => 'id' };
   const kinds = createKinds(
     { client, clock, random, log: silentLog },
-    { store: createLiveStore(), judge, autoscaled: createAutoscaled(), news: ignore, stateChanged: ignore },
+    { store: createLiveStore(), reading, autoscaled: createAutoscaled(), news: ignore, stateChanged: ignore },
   );
   kinds.follow(createCatalog([kind('Pod')]));
   await kinds.close();
@@ -68,7 +68,7 @@ test('after the close no kind is followed any more, whatever catalog and ownersh
 /** The view of Services, with lists and watches as a follower hands them over. */
 function viewOfServices() {
   const store = createLiveStore();
-  const options = { resource: kind('Service'), judge, keeps: () => true, news: ignore, stateChanged: ignore };
+  const options = { resource: kind('Service'), reading, keeps: () => true, news: ignore, stateChanged: ignore };
   const view = createKindView(store, options);
   const unused = { client: {} as KubeClient, clock: createVirtualClock(), random: { next: () => 0, id: () => '' } };
   const following: Following = {
@@ -109,7 +109,7 @@ test('an object that was removed and is in a later list was restored', () => {
 test('a list that began before a write of ours does not remove what was written', () => {
   const { store, view, begin, end } = viewOfServices();
   begin();
-  view.wrote(readEntry(service('1', '20'), kind('Service'), judge));
+  view.wrote(readEntry(service('1', '20'), kind('Service'), reading));
   end();
   expect(store.objects.size).toBe(1);
   begin();
@@ -121,7 +121,7 @@ test('a list of a cluster that was restored to an older state is authoritative',
   const { store, view, begin, take, end } = viewOfServices();
   begin();
   end();
-  view.wrote(readEntry(service('1', '5000'), kind('Service'), judge));
+  view.wrote(readEntry(service('1', '5000'), kind('Service'), reading));
   begin();
   take({ ...service('1', '300'), spec: { type: 'ClusterIP' } });
   end();

@@ -92,8 +92,8 @@ function createWorld({ events = [], answer, evaluators = loadEvaluator }: WorldO
     /** Reads an object of ours. Returns its health now. */
     read(raw: JsonObject) {
       const resource = resourceOf(groupOf(String(raw.apiVersion)), String(raw.kind));
-      const { key } = readEntry(raw, resource, judged.judge);
-      judged.store.put(readEntry(raw, resource, judged.judge));
+      const { key } = readEntry(raw, resource, { judge: judged.judge, trim: (value) => value });
+      judged.store.put(readEntry(raw, resource, { judge: judged.judge, trim: (value) => value }));
       return { key, health: () => judged.store.objects.get(key)?.health, drop: () => judged.store.drop(key) };
     },
     changed: () => judged.store.takeChanged(),
