@@ -1,5 +1,6 @@
 import type { Argument, Option } from 'commander';
-import type { CliCommand, CliContext } from '../../src/cli/command.ts';
+import type { CliContext } from '../../src/cli/cli-context.ts';
+import type { CliCommand } from '../../src/cli/command.ts';
 import { EXIT, EXIT_CODE_MEANINGS, type ExitCode } from '../../src/cli/exit-codes.ts';
 import { allCommands } from '../../src/cli/registry.ts';
 import { compositionRoots } from '../../src/cli/roots.ts';

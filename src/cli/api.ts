@@ -6,7 +6,6 @@ import { userInfo } from 'node:os';
 import type { DeltaView } from '../api/history-api.ts';
 import type {
   ClusterView,
-  DeclaredDataplaneView,
   DesiredView,
   ExplainRequest,
   Explanation,
@@ -55,8 +54,8 @@ export interface Api {
   list<Name extends keyof Lists>(name: Name, query?: Texts): Promise<readonly Lists[Name][]>;
   /** Rows of a view of the server that the filter selects. */
   view(name: string, filter?: ViewFilter): Promise<readonly JsonObject[]>;
-  /** A declared data plane (`MESH/NAME`), and where its Envoy connects to the server. */
-  dataplane(name: string): Promise<DeclaredDataplaneView>;
+  /** The answer of the server at a path of the API, such as `['dataplanes', 'default', 'db']`. */
+  read<View>(path: readonly string[]): Promise<View>;
   explain(question: Record<keyof ExplainRequest, string | undefined>): Promise<Explanation>;
   whyNot(cluster: string, object: string): Promise<WhyNotView>;
   impact(question: Record<keyof ImpactRequest, string | undefined>): Promise<ImpactView>;
@@ -132,7 +131,7 @@ export async function connect(context: ApiIo, options: ApiOptions, seconds?: num
     status: () => call(server, 'status'),
     list: (name, query = {}) => list(`${name}${queryOf(query)}`),
     view: (name, filter = {}) => list(`views/${encodeURIComponent(name)}${queryOfFilter(filter)}`),
-    dataplane: (name) => call(server, `dataplanes/${name.split('/').map(encodeURIComponent).join('/')}`),
+    read: (path) => call(server, pathOf(path)),
     explain: (question) => call(server, `explain${queryOf(question)}`),
     whyNot: (cluster, object) => call(server, `why-not${queryOf({ cluster, object })}`),
     impact: (question) => call(server, `impact${queryOf(question)}`),
@@ -140,11 +139,15 @@ export async function connect(context: ApiIo, options: ApiOptions, seconds?: num
     recording: () => stream({ ...server, seconds: LONG_SECONDS }, 'recording'),
     act: async <View>(path: readonly string[], details: Texts = {}) => {
       const body = { ...details, by };
-      const { note, ...view } = await call<View & WithNote>(server, path.map(encodeURIComponent).join('/'), body);
+      const { note, ...view } = await call<View & WithNote>(server, pathOf(path), body);
       if (note !== undefined) context.stderr.write(`note: ${printable(note)}\n`);
       return view as View;
     },
   };
+}
+
+function pathOf(path: readonly string[]): string {
+  return path.map(encodeURIComponent).join('/');
 }
 
 function account(): string {

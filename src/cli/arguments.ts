@@ -17,7 +17,8 @@ import {
   parseListenAddress,
 } from '../server/listen-address.ts';
 
-function checked<Value>(parse: (text: string) => Result<Value>): (text: string) => Value {
+/** A parser for commander that turns bad text into a usage error with the problem. */
+export function checked<Value>(parse: (text: string) => Result<Value>): (text: string) => Value {
   return (text) => {
     const result = parse(text);
     if (!result.ok) throw new InvalidArgumentError(`${result.problem}.`);
@@ -30,13 +31,6 @@ export const clusterName: (text: string) => ClusterName = checked(parseClusterNa
 export const fleetName: (text: string) => FleetName = checked(parseFleetName);
 export const listenAddress: (text: string) => ListenAddress = checked(parseListenAddress);
 export const httpAddress: (text: string) => HttpAddress = checked(parseHttpAddress);
-
-const DATAPLANE = /^[0-9a-z._-]{1,253}\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
-
-/** A data plane as `MESH/NAME`. */
-export const dataplaneName: (text: string) => string = checked((text) =>
-  DATAPLANE.test(text) ? ok(text) : problem('It must be MESH/NAME'),
-);
 
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -57,13 +51,6 @@ export const labelSelector: (text: string) => { readonly text: string; readonly 
 export function addNamespace(text: string, before: readonly string[] = []): readonly string[] {
   return [...new Set([...before, ...text.split(',').map(namespaceName)])];
 }
-
-const SHOOT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
-
-/** A Shoot as `NAMESPACE/NAME`. */
-export const shootName: (text: string) => string = checked((text) =>
-  SHOOT.test(text) ? ok(text) : problem('It must be NAMESPACE/NAME'),
-);
 
 /** An IPv4 or IPv6 address. */
 export const ipAddress: (text: string) => string = checked((text) =>

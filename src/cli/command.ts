@@ -7,7 +7,6 @@ import { type ApiOptions, withApiOptions } from './api-options.ts';
 import { oneOf } from './arguments.ts';
 import { EXIT, type ExitCode, refuseUsage } from './exit-codes.ts';
 import { type Answer, FORMATS, type Formats, type TextOutput } from './output.ts';
-import type { Roots } from './roots.ts';
 
 /** The process that a command runs in. */
 export interface ProcessContext {
@@ -29,13 +28,6 @@ export interface ProcessContext {
   readonly withoutColours?: () => void;
   /** Sets the exit code of the process. */
   readonly exit: (code: ExitCode) => void;
-}
-
-/** The process of the complete program, which can start every root. */
-export interface CliContext extends ProcessContext {
-  readonly roots: Roots;
-  /** Completion waits so long for the server, in seconds; absent: half a second. */
-  readonly completionSeconds?: number;
 }
 
 /** The option of every command that ends the colours of its output. */

@@ -1,7 +1,8 @@
+import { domains } from '../domains/domains.ts';
 import type { Api } from './api.ts';
 import type { ApiOptions } from './api-options.ts';
-import type { CliContext } from './command.ts';
-import { wantedBy } from './lists/kinds.ts';
+import type { CliContext } from './cli-context.ts';
+import { wantedBy } from './lists/wanted.ts';
 
 /** The longest wait for the server, in seconds: a shell that completes must not hang. */
 const DEADLINE_SECONDS = 0.5;
@@ -44,11 +45,13 @@ export const PLACES: Readonly<Record<string, readonly Names[]>> = {
     ),
   ),
   'cluster retry': [clusters, objects],
-  'shoot reconcile': [listed('shoots')],
-  'shoot retry': [listed('shoots')],
-  'dataplane token': [listed('dataplanes')],
-  'dataplane bootstrap': [listed('dataplanes')],
-  'dataplane run': [listed('dataplanes')],
+  ...Object.fromEntries(
+    domains
+      .flatMap(({ cli }) => cli?.commands ?? [])
+      .flatMap(({ name, names = {} }) =>
+        Object.entries(names).map(([verb, list]) => [`${name} ${verb}`, [listed(list)]] as const),
+      ),
+  ),
 };
 
 /** The options whose value is a name that the server knows. */

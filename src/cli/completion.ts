@@ -1,8 +1,8 @@
 import type { Argument, Command } from 'commander';
 import type { ApiOptions } from './api-options.ts';
-import type { CliContext } from './command.ts';
+import type { CliContext } from './cli-context.ts';
 import { namesAt } from './complete-names.ts';
-import { allCommands, COMMANDS } from './registry.ts';
+import { allCommands, commandNamed } from './registry.ts';
 
 /** Candidates for the last of the words that were typed after `fleetrelay`; the shell drops those that do not fit. */
 export async function candidates(words: readonly string[], context: CliContext): Promise<readonly string[]> {
@@ -10,8 +10,8 @@ export async function candidates(words: readonly string[], context: CliContext):
   // bash makes a word of its own of the = in --output=json.
   const [name, ...before] = words.slice(0, -1).filter((word) => word !== '=');
   if (name === undefined) return (await allCommands(context)).map(described);
-  const load = COMMANDS.get(name);
-  return load === undefined ? [] : candidatesOf(context, (await load())(context), [name], before, current);
+  const command = await commandNamed(name);
+  return command === undefined ? [] : candidatesOf(context, (await command.load())(context), [name], before, current);
 }
 
 async function candidatesOf(

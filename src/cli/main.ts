@@ -1,8 +1,9 @@
 import { suggestion } from '../model/messages.ts';
-import { type CliContext, NO_COLOUR } from './command.ts';
+import type { CliContext } from './cli-context.ts';
+import { NO_COLOUR } from './command.ts';
 import { CliError, EXIT, EXIT_CODE_MEANINGS, type ExitCode } from './exit-codes.ts';
 import { styled, type TextOutput } from './output.ts';
-import { allCommands, COMMANDS } from './registry.ts';
+import { allCommands, allRows, commandNamed } from './registry.ts';
 import { parseWith, withExitCode } from './run-command.ts';
 
 /** The hidden command that completion scripts call. */
@@ -52,9 +53,9 @@ async function help(args: readonly string[], context: CliContext): Promise<void>
 }
 
 async function runCommand(name: string, args: readonly string[], context: CliContext): Promise<void> {
-  const load = COMMANDS.get(name);
-  if (load === undefined) throw unknownCommand(name);
-  await parseWith((await load())(context), name, args);
+  const command = await commandNamed(name);
+  if (command === undefined) throw await unknownCommand(name);
+  await parseWith((await command.load())(context), name, args);
 }
 
 /** What people of other tools type, and how it is done here. */
@@ -82,10 +83,11 @@ const ELSEWHERE: Readonly<Record<string, readonly [is: string, instead: string]>
   ],
 };
 
-function unknownCommand(name: string): CliError {
+async function unknownCommand(name: string): Promise<CliError> {
   const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
   if (elsewhere !== undefined) return new CliError(EXIT.usage, ...elsewhere);
-  const meant = suggestion(name, [...COMMANDS.keys(), 'help']);
+  const names = (await allRows()).map((row) => row.name);
+  const meant = suggestion(name, [...names, 'help']);
   const what = name.startsWith('-') ? `option ${name}; a command comes first` : `command ${name}`;
   return new CliError(
     EXIT.usage,

@@ -1,38 +1,53 @@
-import type { CliCommand, CliContext } from './command.ts';
+import type { CliContext } from './cli-context.ts';
+import type { CliCommand } from './command.ts';
 
-type Load = () => Promise<(context: CliContext) => CliCommand>;
+/** A command. Its module is loaded when it runs, or for the overview. */
+interface CommandRow {
+  readonly name: string;
+  readonly load: () => Promise<(context: CliContext) => CliCommand>;
+}
 
-/** Every command by its name, in the order of the overview. A module is loaded when its command runs, or for the overview. */
-export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
-  ['serve', async () => (await import('./commands/serve.ts')).serveCommand],
-  ['agent', async () => (await import('./commands/agent.ts')).agentCommand],
-  ['probe-proxy', async () => (await import('../domains/health/cli/probe-proxy.ts')).probeProxyCommand],
-  ['validate', async () => (await import('./commands/validate.ts')).validateCommand],
-  ['render', async () => (await import('./commands/render.ts')).renderCommand],
-  ['plan', async () => (await import('./commands/plan.ts')).planCommand],
-  ['snapshot', async () => (await import('./commands/snapshot.ts')).snapshotCommand],
-  ['inject', async () => (await import('../domains/health/cli/inject.ts')).injectCommand],
-  ['care', async () => (await import('../domains/care/cli/care.ts')).careCommand],
-  ['status', async () => (await import('./commands/status.ts')).statusCommand],
-  ['get', async () => (await import('./commands/get.ts')).getCommand],
-  ['explain', async () => (await import('./commands/explain.ts')).explainCommand],
-  ['impact', async () => (await import('./commands/impact.ts')).impactCommand],
-  ['history', async () => (await import('./commands/history.ts')).historyCommand],
-  ['approve', async () => (await import('./commands/approve.ts')).approveCommand],
-  ['source', async () => (await import('./commands/source.ts')).sourceCommand],
-  ['cluster', async () => (await import('./commands/cluster.ts')).clusterCommand],
-  ['shoot', async () => (await import('../domains/care/cli/shoot.ts')).shootCommand],
-  ['dataplane', async () => (await import('../domains/health/cli/dataplane.ts')).dataplaneCommand],
-  ['audit', async () => (await import('./commands/audit.ts')).auditCommand],
-  ['check', async () => (await import('./commands/check.ts')).checkCommand],
-  ['debug', async () => (await import('./commands/debug.ts')).debugCommand],
-  ['schema', async () => (await import('./commands/schema.ts')).schemaCommand],
-  ['init', async () => (await import('./commands/init.ts')).initCommand],
-  ['completion', async () => (await import('./commands/completion.ts')).completionCommand],
-  ['version', async () => (await import('./commands/version.ts')).versionCommand],
-]);
+const CORE: readonly CommandRow[] = [
+  { name: 'serve', load: async () => (await import('./commands/serve.ts')).serveCommand },
+  { name: 'agent', load: async () => (await import('./commands/agent.ts')).agentCommand },
+  { name: 'validate', load: async () => (await import('./commands/validate.ts')).validateCommand },
+  { name: 'render', load: async () => (await import('./commands/render.ts')).renderCommand },
+  { name: 'plan', load: async () => (await import('./commands/plan.ts')).planCommand },
+  { name: 'snapshot', load: async () => (await import('./commands/snapshot.ts')).snapshotCommand },
+  { name: 'status', load: async () => (await import('./commands/status.ts')).statusCommand },
+  { name: 'get', load: async () => (await import('./commands/get.ts')).getCommand },
+  { name: 'explain', load: async () => (await import('./commands/explain.ts')).explainCommand },
+  { name: 'impact', load: async () => (await import('./commands/impact.ts')).impactCommand },
+  { name: 'history', load: async () => (await import('./commands/history.ts')).historyCommand },
+  { name: 'approve', load: async () => (await import('./commands/approve.ts')).approveCommand },
+  { name: 'source', load: async () => (await import('./commands/source.ts')).sourceCommand },
+  { name: 'cluster', load: async () => (await import('./commands/cluster.ts')).clusterCommand },
+  { name: 'audit', load: async () => (await import('./commands/audit.ts')).auditCommand },
+  { name: 'check', load: async () => (await import('./commands/check.ts')).checkCommand },
+  { name: 'debug', load: async () => (await import('./commands/debug.ts')).debugCommand },
+  { name: 'schema', load: async () => (await import('./commands/schema.ts')).schemaCommand },
+  { name: 'init', load: async () => (await import('./commands/init.ts')).initCommand },
+  { name: 'completion', load: async () => (await import('./commands/completion.ts')).completionCommand },
+  { name: 'version', load: async () => (await import('./commands/version.ts')).versionCommand },
+];
+
+/** Every command in the order of the overview, those of domains among them. */
+export async function allRows(): Promise<readonly CommandRow[]> {
+  const [{ domains }, { placed }] = await Promise.all([import('../domains/domains.ts'), import('./domain-cli.ts')]);
+  const commands = domains.flatMap(({ cli }) => cli?.commands ?? []);
+  return placed<CommandRow>(
+    CORE,
+    commands.map((row) => ({ after: row.after, rows: [row] })),
+  );
+}
+
+/** The command of this name; undefined: there is none. For a command of the core, no domain is loaded. */
+export async function commandNamed(name: string): Promise<CommandRow | undefined> {
+  const isNamed = (row: CommandRow): boolean => row.name === name;
+  return CORE.find(isNamed) ?? (await allRows()).find(isNamed);
+}
 
 /** All commands, with their options and summaries. */
-export function allCommands(context: CliContext): Promise<readonly CliCommand[]> {
-  return Promise.all([...COMMANDS.values()].map(async (load) => (await load())(context)));
+export async function allCommands(context: CliContext): Promise<readonly CliCommand[]> {
+  return Promise.all((await allRows()).map(async ({ load }) => (await load())(context)));
 }

@@ -1,15 +1,12 @@
+import { lazy } from './lazy.ts';
+
 /**
- * The composition roots that commands start. Each module is loaded when its root is first called: no command loads the
+ * The composition roots that commands of the core start. Each module is loaded when its root is first called: no command loads the
  * modules of another one. A root resolves with an exit code or an answer, and rejects with a message for people.
  */
 export const compositionRoots = {
   serve: lazy(async () => (await import('../compose/serve/serve.ts')).runServe),
   agent: lazy(async () => (await import('../compose/agent/agent.ts')).runAgent),
-  probeProxy: lazy(async () => (await import('../domains/health/compose/probe-proxy/probe-proxy.ts')).runProbeProxy),
-  dataplaneBootstrap: lazy(
-    async () => (await import('../domains/health/compose/dataplane/bootstrap.ts')).dataplaneBootstrap,
-  ),
-  dataplaneRun: lazy(async () => (await import('../domains/health/compose/dataplane/run.ts')).runDataplane),
   validate: lazy(async () => (await import('../compose/validate/validate.ts')).validatePaths),
   render: lazy(async () => (await import('../compose/render/render.ts')).renderRepository),
   planDocuments: lazy(async () => (await import('../compose/plan/plan-documents.ts')).planDocuments),
@@ -18,8 +15,6 @@ export const compositionRoots = {
   writeRecording: lazy(async () => (await import('../compose/snapshot/record.ts')).writeRecording),
   replayRecording: lazy(async () => (await import('../compose/snapshot/replay.ts')).replayRecording),
   diffRecordings: lazy(async () => (await import('../compose/snapshot/replay.ts')).diffRecordings),
-  inject: lazy(async () => (await import('../domains/health/compose/inject/inject.ts')).injectManifests),
-  careWebhooks: lazy(async () => (await import('../domains/care/compose/webhooks.ts')).judgeWebhooks),
   exportSchemas: lazy(async () => (await import('../compose/schema/export-schemas.ts')).exportSchemas),
   initRepository: lazy(async () => (await import('../compose/init/init.ts')).initRepository),
   installHook: lazy(async () => (await import('../compose/init/hook.ts')).installHook),
@@ -35,9 +30,3 @@ export const compositionRoots = {
 };
 
 export type Roots = typeof compositionRoots;
-
-function lazy<Args extends readonly unknown[], Result>(
-  load: () => Promise<(...args: Args) => Result | Promise<Result>>,
-): (...args: Args) => Promise<Result> {
-  return async (...args) => (await load())(...args);
-}

@@ -1,8 +1,7 @@
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../api/server-api.ts';
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
-import { type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../model/json.ts';
+import { type JsonObject, type JsonValue, textOf, textsOf } from '../model/json.ts';
 import { counted } from '../model/messages.ts';
-import { humanDuration, parseRfc3339 } from '../model/time.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { Column } from './output.ts';
 
@@ -87,108 +86,9 @@ export const OUTPUT_COLUMNS: readonly Column<OutputView>[] = [
   { title: 'MESSAGE', text: ({ message, health }) => (message === '' ? (health?.message ?? '') : message) },
 ];
 
-/** The columns of the views of data planes, services and load-balancing sets. */
-export const DATAPLANE_COLUMNS: readonly Column<JsonObject>[] = [
-  { title: 'MESH', text: ({ mesh }) => textOf(mesh) },
-  { title: 'DATA PLANE', text: ({ name }) => textOf(name) },
-  { title: 'CLUSTER', text: ({ cluster }) => orDash(cluster) },
-  {
-    title: 'STATUS',
-    text: ({ status, stale }) => `${textOf(status)}${stale === true ? ' (stale)' : ''}`,
-    isState: true,
-  },
-  { title: 'CONNECTION', text: ({ connection }) => textOf(objectOf(connection).state), isState: true },
-  { title: 'SINCE', text: ({ connection }) => orDash(objectOf(connection).since) },
-  {
-    title: 'EXPLAINED BY',
-    text: ({ mesh, name }) => `fleetrelay explain dataplane/${textOf(name)} --mesh ${textOf(mesh)}`,
-    isWide: true,
-  },
-  { title: 'NOTES', text: ({ notes }) => textsOf(notes).join('; ') },
-];
-
-export const SERVICE_COLUMNS: readonly Column<JsonObject>[] = [
-  { title: 'MESH', text: ({ mesh }) => textOf(mesh) },
-  { title: 'SERVICE', text: ({ name }) => textOf(name) },
-  { title: 'STATUS', text: ({ status }) => statusText(status), isState: true },
-  { title: 'TYPE', text: ({ serviceType }) => textOf(serviceType), isWide: true },
-  { title: 'DATA PLANES', text: ({ dataplanes }) => ratio(dataplanes, 'online') },
-  { title: 'ENDPOINTS', text: ({ endpoints }) => ratio(endpoints, 'ready') },
-  { title: 'ZONES', text: ({ zones }) => textsOf(zones).join(', ') },
-];
-
-export const ENDPOINT_COLUMNS: readonly Column<JsonObject>[] = [
-  { title: 'MESH', text: ({ mesh }) => textOf(mesh) },
-  { title: 'SERVICE', text: ({ service }) => textOf(service) },
-  { title: 'ADDRESS', text: ({ address }) => textOf(address) },
-  { title: 'PORT', text: ({ port }) => String(port) },
-  { title: 'WEIGHT', text: ({ weight }) => String(weight), isWide: true },
-  { title: 'ZONE', text: ({ zone }) => orDash(zone) },
-];
-
-export const MIRRORED_SERVICE_COLUMNS: readonly Column<JsonObject>[] = [
-  { title: 'SERVICE', text: ({ service }) => textOf(service) },
-  { title: 'FROM', text: ({ from }) => textOf(from) },
-  { title: 'TO', text: ({ to }) => textOf(to) },
-  { title: 'MIRROR', text: ({ mirror }) => textOf(mirror), isWide: true },
-];
-
-/** The columns of Shoots: those of Gardener. `now` gives milliseconds since 1970. */
-export function shootColumns(now: () => number): readonly Column<JsonObject>[] {
-  const column = (title: string, field: string): Column<JsonObject> => ({ title, text: (row) => textOf(row[field]) });
-  const wide = (title: string, field: string): Column<JsonObject> => ({ ...column(title, field), isWide: true });
-  return [
-    column('NAMESPACE', 'namespace'),
-    column('NAME', 'name'),
-    column('CLOUDPROFILE', 'cloudProfile'),
-    column('PROVIDER', 'provider'),
-    column('REGION', 'region'),
-    wide('SEED', 'seed'),
-    column('K8S VERSION', 'k8sVersion'),
-    column('HIBERNATION', 'hibernation'),
-    column('LAST OPERATION', 'lastOperation'),
-    {
-      title: 'STATUS',
-      text: ({ status, stale }) => `${textOf(status)}${stale === true ? ' (stale)' : ''}`,
-      isState: true,
-    },
-    wide('PURPOSE', 'purpose'),
-    wide('GARDENER VERSION', 'gardenerVersion'),
-    wide('APISERVER', 'apiServer'),
-    wide('CONTROL', 'control'),
-    wide('OBSERVABILITY', 'observability'),
-    wide('NODES', 'nodes'),
-    wide('SYSTEM', 'system'),
-    { title: 'AGE', text: ({ creationTimestamp }) => ageOf(textOf(creationTimestamp), now()) },
-  ];
-}
-
-/** The age of an object as kubectl writes it. */
-function ageOf(created: string, now: number): string {
-  const since = parseRfc3339(created);
-  return since === undefined ? '<unknown>' : humanDuration(now - since);
-}
-
-/** Kuma's words for the status of a service, as people read them. */
-const STATUS_TEXT: Readonly<Record<string, string>> = {
-  online: 'Online',
-  offline: 'Offline',
-  partially_degraded: 'Partially degraded',
-};
-
-/** The status of a data plane or a service, as people read it. */
-export function statusText(status: JsonValue | undefined): string {
-  return STATUS_TEXT[textOf(status)] ?? textOf(status);
-}
-
-function orDash(value: JsonValue | undefined): string {
+/** A text for a cell; a dash where there is none. */
+export function orDash(value: JsonValue | undefined): string {
   return textOf(value) === '' ? '-' : textOf(value);
-}
-
-/** `2/3`: how many of all. */
-function ratio(counts: JsonValue | undefined, part: string): string {
-  const { [part]: some, total } = objectOf(counts);
-  return `${String(some)}/${String(total)}`;
 }
 
 /** The removals of all held sets, one per row. */
@@ -205,19 +105,6 @@ export const REMOVAL_COLUMNS: readonly Column<ReturnType<typeof removalRows>[num
   { title: 'HELD BECAUSE', text: ({ message }) => message },
 ];
 
-export const REMEDIATION_COLUMNS: readonly Column<JsonObject>[] = [
-  { title: 'TIME', text: ({ time }) => textOf(time) },
-  { title: 'CLUSTER', text: ({ cluster }) => textOf(cluster) },
-  { title: 'CONFIGURATION', text: ({ configuration }) => textOf(configuration) },
-  { title: 'WEBHOOK', text: ({ webhook }) => orDash(webhook) },
-  { title: 'FIELD', text: ({ field }) => orDash(field) },
-  { title: 'FROM', text: ({ from }) => valueText(from) },
-  { title: 'TO', text: ({ to }) => valueText(to) },
-  { title: 'OUTCOME', text: ({ outcome }) => textOf(outcome), isState: true },
-  { title: 'ID', text: ({ id }) => orDash(id), isWide: true },
-  { title: 'MESSAGE', text: ({ message }) => orDash(message) },
-];
-
 /** Drift of the objects of a cluster. */
 export const DRIFT_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'TIME', text: ({ time }) => textOf(time) },
@@ -231,11 +118,6 @@ export const DRIFT_COLUMNS: readonly Column<JsonObject>[] = [
 ];
 
 const DRIFT_OUTCOMES: Readonly<Record<string, string>> = { putBack: 'put back', left: 'left', over: 'over' };
-
-function valueText(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return '-';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
 
 export const AUDIT_COLUMNS: readonly Column<AuditEntry & { readonly server: string }>[] = [
   { title: 'SERVER', text: ({ server }) => server },

@@ -1,3 +1,4 @@
+import type { DomainCli } from '../cli/domain-cli.ts';
 import type { OpenAgentDomain } from '../compose/agent/agent-domain.ts';
 import type { ServerPart } from '../compose/serve/server-part.ts';
 import type { Domain } from '../engine/domain.ts';
@@ -17,4 +18,6 @@ export interface DomainShell {
   readonly agent?: () => Promise<OpenAgentDomain>;
   /** Absent: it adds nothing to a management server besides its engine. */
   readonly server?: () => Promise<ServerPart>;
+  /** Its commands, and what `get` and `explain` show of it; absent: the command line has nothing of it. */
+  readonly cli?: DomainCli;
 }

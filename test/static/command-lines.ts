@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CliContext } from '../../src/cli/command.ts';
+import type { CliContext } from '../../src/cli/cli-context.ts';
 import { allCommands } from '../../src/cli/registry.ts';
 import { compositionRoots } from '../../src/cli/roots.ts';
 import type { Code } from './markdown.ts';

@@ -12,7 +12,6 @@ const REGISTRY = 'src/model/engine-kinds.ts';
 /** Files that name several kinds all the same, and why that is no list of its own. */
 const NAMED: Readonly<Record<string, string>> = {
   'scripts/crds/kinds.ts': 'the compiler demands a form for each custom kind of the registry',
-  'src/cli/lists/kinds.ts': 'what people list of each kind, in its columns',
   'src/compose/init/init.ts': 'the kinds of which a new repository has a file',
   'src/manifest/kinds/decoders.ts': 'the compiler demands a decoder for each kind of the registry',
   'src/model/desired.ts': 'the compiler demands a type of value for each kind of the registry',

@@ -1,7 +1,10 @@
 import process from 'node:process';
+import type { CliContext } from '../../src/cli/cli-context.ts';
+import type { CliCommand } from '../../src/cli/command.ts';
 import { type MainContext, main } from '../../src/cli/main.ts';
 import type { TextOutput } from '../../src/cli/output.ts';
 import type { Roots } from '../../src/cli/roots.ts';
+import { parseWith, withExitCode } from '../../src/cli/run-command.ts';
 import { fleetFindings } from '../../src/compose/check/fleet.ts';
 import type { PlanView } from '../../src/model/plan/plan.ts';
 import type { RecordingHeader } from '../../src/model/recording.ts';
@@ -41,15 +44,12 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     calls,
     serve: record('serve', 0),
     agent: record('agent', 0),
-    probeProxy: record('probeProxy', 0),
     validate: record('validate', {
       ...{ files: 0, documents: 0, diagnostics: [], resources: [], notEvaluated: [], excerpts: new Map(), fixed: [] },
     }),
     render: record('render', {
       ...{ clusters: [], objectsOf: () => [], statuses: {}, findings: [], views: {}, isInvalid: false },
     }),
-    dataplaneBootstrap: record('dataplaneBootstrap', { bootstrap: {}, adminPort: 9901, warnings: [] }),
-    dataplaneRun: record('dataplaneRun', 0),
     planDocuments: record('planDocuments', EMPTY_PLAN),
     planFolder: record('planFolder', EMPTY_PLAN),
     isFolder: async ({ path }) => path === '.',
@@ -60,8 +60,6 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
       ...{ header: HEADER, inputs: 2, outputs: 1, unknownInputs: [], differences: [], more: 0 },
     }),
     diffRecordings: record('diffRecordings', { before: HEADER, after: HEADER, differences: [], more: 0 }),
-    inject: record('inject', { text: '', diagnostics: [], findings: [] }),
-    careWebhooks: record('careWebhooks', { configurations: [], diagnostics: [] }),
     exportSchemas: record('exportSchemas', []),
     initRepository: record('initRepository', []),
     installHook: record('installHook', []),
@@ -90,9 +88,14 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
 
 /**
  * Runs a command line inside this process, without colours. The environment is empty unless told otherwise, but for the
- * folder in which servers leave the tokens of their APIs.
+ * folder in which servers leave the tokens of their APIs. `commandOf` makes the command that the first word names, instead of
+ * the registry.
  */
-export async function runCli(args: readonly string[], over: Partial<MainContext> = {}): Promise<CliRun> {
+export async function runCli(
+  args: readonly string[],
+  over: Partial<MainContext> = {},
+  commandOf?: (context: CliContext) => CliCommand,
+): Promise<CliRun> {
   const texts = { out: '', err: '' };
   const output = (name: 'out' | 'err'): TextOutput => ({
     write: (text) => {
@@ -114,5 +117,8 @@ export async function runCli(args: readonly string[], over: Partial<MainContext>
     ...over,
     env: { XDG_STATE_HOME: process.env.XDG_STATE_HOME, ...over.env },
   };
-  return { code: await main(args, context), ...texts };
+  if (commandOf === undefined) return { code: await main(args, context), ...texts };
+  const [name = '', ...rest] = args;
+  const code = await withExitCode(context, args, (exit) => parseWith(commandOf({ ...context, exit }), name, rest));
+  return { code, ...texts };
 }

@@ -8,7 +8,8 @@ import {
   serverAddress,
   wholeNumber,
 } from '../arguments.ts';
-import { type CliCommand, type CliContext, type Examples, newCommand, runRoot } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, type Examples, newCommand, runRoot } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 

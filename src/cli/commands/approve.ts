@@ -1,7 +1,8 @@
 import type { ApprovalView, HeldRemovalsView } from '../../api/server-api.ts';
 import { counted } from '../../model/messages.ts';
 import { digestPrefix } from '../arguments.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { listAnswer } from '../output.ts';
 import { REMOVAL_COLUMNS, removalRows } from '../views.ts';

@@ -1,5 +1,6 @@
 import { wholeNumber } from '../arguments.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { listAnswer } from '../output.ts';
 import { AUDIT_COLUMNS } from '../views.ts';
 

@@ -4,7 +4,8 @@ import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, addressOf, withApiOptions } from '../api-options.ts';
-import { type CliCommand, type CliContext, kubeTarget, newCommand, runIo } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, kubeTarget, newCommand, runIo } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { styled, type TextOutput, type Tone } from '../output.ts';
 

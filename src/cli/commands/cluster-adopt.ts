@@ -6,7 +6,8 @@ import { must } from '../../model/result.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { clusterName, fleetName } from '../arguments.ts';
-import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, kubeTarget, runIo } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { styled, type TextOutput, toneOf } from '../output.ts';
 

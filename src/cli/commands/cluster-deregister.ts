@@ -2,7 +2,8 @@ import { Option } from 'commander';
 import type { DeregisterRequest } from '../../compose/cluster/deregister.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName } from '../arguments.ts';
-import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, kubeTarget, runIo } from '../command.ts';
 import { EXIT, refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
 

@@ -1,4 +1,5 @@
-import type { CliCommand, CliContext } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import type { CliCommand } from '../command.ts';
 import { CLUSTERS } from '../lists/kinds.ts';
 import { showList } from '../lists/show-list.ts';
 import { NAME_FORMATS } from '../output.ts';

@@ -5,7 +5,8 @@ import { AGENT_ACCESS, ALL_NAMESPACES, KUBE_SYSTEM } from '../../compose/manifes
 import { ENROLMENT_SECONDS } from '../../model/enrolment.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { addNamespace, clusterName, serverAddress, tokenValidity } from '../arguments.ts';
-import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, kubeTarget, runIo } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
 

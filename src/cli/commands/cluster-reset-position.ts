@@ -4,7 +4,8 @@ import type { ClusterName } from '../../model/ids.ts';
 import type { OutputPosition } from '../../model/output.ts';
 import { printable } from '../../model/printable.ts';
 import { clusterName } from '../arguments.ts';
-import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, kubeTarget, runIo } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import type { TextOutput } from '../output.ts';
 

@@ -1,5 +1,6 @@
 import { clusterName } from '../arguments.ts';
-import type { CliCommand, CliContext } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import type { CliCommand } from '../command.ts';
 import { tokenCommandOf } from './token.ts';
 
 /** `fleetrelay cluster token NAME`. */
@@ -30,6 +31,7 @@ export function tokenCommand(command: CliCommand, context: CliContext): void {
     ...{ command: 'cluster', noun: 'cluster', enrols: true, generationAt: 'tokenGeneration of "cluster list -o json"' },
     unaffected: 'an agent that has its certificate is not affected',
     subject: (name) => name,
+    print: context.roots.token,
     path: (name) => ['clusters', name],
     view: (cluster) => ({ cluster }),
   });

@@ -1,4 +1,5 @@
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
 import { acceptCommand } from './cluster-accept.ts';
 import { adoptCommand } from './cluster-adopt.ts';

@@ -1,5 +1,6 @@
 import { Argument } from 'commander';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish';
 

@@ -8,7 +8,8 @@ import { apiHost } from '../../server/listen-address.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, addressOf, withApiOptions } from '../api-options.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
-import { type CliCommand, type CliContext, type Examples, kubeTarget, newCommand, runIo } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, type Examples, kubeTarget, newCommand, runIo } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Answer, styled } from '../output.ts';
 

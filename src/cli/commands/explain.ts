@@ -3,13 +3,16 @@ import type { WhyNotView } from '../../api/why-api.ts';
 import type { DriftRecord } from '../../model/drift.ts';
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
+import { textOf } from '../../model/json.ts';
 import { printable } from '../../model/printable.ts';
 import { type Api, connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
+import { domainViews } from '../domain-views.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type Answer, type Column, styled, type TextOutput, writeTableBelow } from '../output.ts';
-import { DRIFT_COLUMNS, statusText } from '../views.ts';
+import { DRIFT_COLUMNS } from '../views.ts';
 
 const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [
   { title: 'BECAUSE OF', text: ({ kind, name, depth = 0 }) => `${'  '.repeat(depth)}${kind} ${name}`.trimEnd() },
@@ -29,6 +32,13 @@ const EXPLAINED_DRIFT_COLUMNS: readonly Column<DriftRecord>[] = DRIFT_COLUMNS.fi
   ({ title }) => title !== 'CLUSTER' && title !== 'OBJECT',
 ).map((column) => ({ ...column, text: (row) => column.text({ ...row }) }));
 
+const EXPLAINED = domainViews.flatMap(({ explain }) => explain ?? []);
+
+/** The status of an entity of a domain as people read it. */
+function statusText(status: string): string {
+  return EXPLAINED.flatMap(({ statuses }) => statuses?.[status] ?? [])[0] ?? status;
+}
+
 interface Flags extends ApiOptions {
   readonly mesh?: string;
   readonly whyNot?: true;
@@ -39,7 +49,11 @@ export function explainCommand(context: CliContext): CliCommand {
   const command = newCommand('explain', context)
     .summary('where an object or a declaration comes from, or why it is missing; what a code means')
     .description(
-      'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it. service/NAME without a cluster is a service of a mesh, and dataplane/NAME a data plane: their status, and what each inbound has it from. shoot/NAMESPACE/NAME, or shoot NAMESPACE/NAME, is a Shoot: since when each condition is as it is, which object is the cause, and when it turns False. For the code of a finding it shows its page.',
+      [
+        'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it.',
+        ...EXPLAINED.map(({ what }) => what),
+        'For the code of a finding it shows its page.',
+      ].join(' '),
     )
     .usage(`[options] ${EXPLAIN_GRAMMAR} | CODE`)
     .argument(
@@ -54,11 +68,7 @@ export function explainCommand(context: CliContext): CliCommand {
       ['fleetrelay explain east deploy/web/frontend --why-not', 'why it is not there; works for any name'],
       ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
       ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
-      ['fleetrelay explain service/postgres', 'the service of a mesh, and why a data plane of it is not online'],
-      ['fleetrelay explain dataplane/db-07 --mesh default', 'a data plane, declared or of a cluster'],
-      ['fleetrelay explain east dataplane/web-0.shop', 'the one of the cluster "east", if several have one'],
-      ['fleetrelay explain shoot garden-web/blue', 'a Shoot: what its conditions follow from'],
-      ['fleetrelay explain shoot garden-web/blue EveryNodeReady', 'one of its conditions'],
+      ...EXPLAINED.flatMap(({ examples }) => examples),
       ['fleetrelay explain FR2003', 'what the code of a finding means, with an example; needs no server'],
       ['fleetrelay explain UnknownField', 'the same by the reason of the finding'],
     ]);
@@ -152,7 +162,7 @@ function headOf(explanation: Explanation): { readonly where: string; readonly st
     ];
     return {
       where: places.length === 0 ? '' : ` in ${places.join(', ')}`,
-      state: `${statusText(entity.status)}${stale}`,
+      state: `${statusText(textOf(entity.status))}${stale}`,
     };
   }
   if (explanation.cluster === null) return { where: '', state: STATES[explanation.state] };

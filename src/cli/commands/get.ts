@@ -3,11 +3,13 @@ import type { ClusterName } from '../../model/ids.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 import { printable } from '../../model/printable.ts';
 import { addTag, clusterName, labelSelector, namespaceName } from '../arguments.ts';
-import { type CliCommand, type CliContext, type Examples, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, type Examples, newCommand } from '../command.ts';
+import { domainViews } from '../domain-views.ts';
 import { refuseUsage } from '../exit-codes.ts';
-import { LISTED_KINDS, type Wanted, wantedBy } from '../lists/kinds.ts';
 import type { ListedKind, ListFilter } from '../lists/listed-kind.ts';
 import { showList } from '../lists/show-list.ts';
+import { LISTED_KINDS, type Wanted, wantedBy } from '../lists/wanted.ts';
 import { type Answer, type Column, listAnswer, NAME_FORMATS } from '../output.ts';
 
 interface Flags {
@@ -30,10 +32,7 @@ const EXAMPLES: Examples = [
   ['fleetrelay get cluster east -o wide', 'one cluster with versions, labels and id'],
   ['fleetrelay get sources -o name', 'names for a script, a line each'],
   ['fleetrelay get removals -o yaml', 'what a guard holds back'],
-  ['fleetrelay get dataplanes --tag kuma.io/service=web', 'the proxies of a service, and why one is not online'],
-  ['fleetrelay get endpoints --mesh default', 'the load-balancing sets: what may receive traffic now'],
-  ['fleetrelay get shoots garden-web/blue -o wide', 'one Shoot with each of its conditions'],
-  ['fleetrelay get remediations --cluster blue', 'what its agent has changed of webhooks, and what it would change'],
+  ...domainViews.flatMap(({ examples }) => examples),
 ];
 
 /** `fleetrelay get [KIND] [NAME...]`: lists one kind of thing that the server knows. */

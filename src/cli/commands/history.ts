@@ -7,7 +7,8 @@ import { printable } from '../../model/printable.ts';
 import { parseRfc3339, rfc3339 } from '../../model/time.ts';
 import type { Api } from '../api.ts';
 import { clusterName, momentOrDuration, wholeNumber } from '../arguments.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { follow } from '../follow.ts';
 import {

@@ -2,7 +2,8 @@ import type { ImpactView } from '../../api/why-api.ts';
 import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
 import { wholeNumber } from '../arguments.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { type Column, styled, type TextOutput, writeTableBelow } from '../output.ts';
 
 const CLUSTER_COLUMNS: readonly Column<ImpactView['clusters'][number]>[] = [

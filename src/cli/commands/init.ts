@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName } from '../arguments.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { writeSteps } from '../output.ts';
 
 interface Flags {

@@ -4,7 +4,8 @@ import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { parseRfc3339 } from '../../model/time.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { EXIT, refuseUsage } from '../exit-codes.ts';
 import { type TextOutput, writeDiagnostics } from '../output.ts';
 

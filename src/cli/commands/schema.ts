@@ -3,7 +3,8 @@ import {
   kubernetesVersions,
   newestKubernetesVersion,
 } from '../../validation/kubernetes-schemas.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { kubernetesVersionOption } from '../kubernetes-versions.ts';
 import { listAnswer } from '../output.ts';
 

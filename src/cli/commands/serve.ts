@@ -10,7 +10,8 @@ import {
   replicaAddress,
   wholeNumber,
 } from '../arguments.ts';
-import { type CliCommand, type CliContext, type Examples, newCommand, runRoot } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, type Examples, newCommand, runRoot } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 import { parseStoreAddress } from '../store-address.ts';

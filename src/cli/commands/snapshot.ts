@@ -4,7 +4,8 @@ import { counted } from '../../model/messages.ts';
 import { shownChange } from '../../model/plan/plan-text.ts';
 import { printable } from '../../model/printable.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { styled, type TextOutput, whileWaiting } from '../output.ts';
 

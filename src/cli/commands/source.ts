@@ -1,5 +1,6 @@
 import type { SourceView } from '../../api/server-api.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { SOURCES } from '../lists/kinds.ts';
 import { showList } from '../lists/show-list.ts';
 import { listAnswer, NAME_FORMATS } from '../output.ts';

@@ -1,7 +1,8 @@
 import type { FleetView } from '../../api/server-api.ts';
 import { counted } from '../../model/messages.ts';
 import { printable } from '../../model/printable.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { styled, type TextOutput, type Tone, toneOf, writeTable, writeTableBelow } from '../output.ts';
 import { problemsOf } from '../status-problems.ts';

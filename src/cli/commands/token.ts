@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import type { TokenRequest } from '../../compose/cluster/token.ts';
 import { ENROLMENT_SECONDS } from '../../model/enrolment.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { suggestion } from '../../model/messages.ts';
@@ -6,7 +7,7 @@ import { printable } from '../../model/printable.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { tokenValidity, wholeNumber } from '../arguments.ts';
-import type { CliCommand, CliContext } from '../command.ts';
+import type { CliCommand, ProcessContext } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import type { Answer } from '../output.ts';
 
@@ -22,7 +23,7 @@ interface Flags extends ApiOptions {
 
 /** Whose tokens a command prints and renews. */
 export interface TokenOwner {
-  /** Of the command: `cluster` or `dataplane`. */
+  /** The command that has `token`, such as `cluster`. */
   readonly command: string;
   /** For people. */
   readonly noun: string;
@@ -36,6 +37,8 @@ export interface TokenOwner {
   readonly subject: (name: string) => string;
   /** The path of the owner in the API. */
   readonly path: (name: string) => readonly string[];
+  /** Makes the token. */
+  readonly print: (request: TokenRequest) => Promise<string>;
   /** What the answer says of the owner. */
   readonly view: (name: string) => JsonObject;
 }
@@ -44,7 +47,7 @@ export interface TokenOwner {
 const ASKED_SECONDS = 0.5;
 
 /** Warns if a server answers that knows no cluster of the name. The token is computed without one, so all else is no error. */
-async function warnIfUnknown(context: CliContext, flags: ApiOptions, name: string): Promise<void> {
+async function warnIfUnknown(context: ProcessContext, flags: ApiOptions, name: string): Promise<void> {
   const api = await connect(context, flags, ASKED_SECONDS).catch(() => undefined);
   const clusters = await api?.list('clusters').catch(() => undefined);
   if (api === undefined || clusters === undefined || clusters.some((cluster) => cluster.name === name)) return;
@@ -60,8 +63,8 @@ async function warnIfUnknown(context: CliContext, flags: ApiOptions, name: strin
 /** Makes a command with one argument, the name of an owner, print or renew its token. */
 export function tokenCommandOf<Name extends string>(
   command: CliCommand,
-  context: CliContext,
-  { command: words, noun, enrols, generationAt, unaffected, subject, path, view }: TokenOwner,
+  context: ProcessContext,
+  { command: words, noun, enrols, generationAt, unaffected, subject, path, print, view }: TokenOwner,
 ): void {
   command
     .option('--data-dir <dir>', 'data directory of the server, which holds its secret and knows of renewals')
@@ -94,7 +97,7 @@ export function tokenCommandOf<Name extends string>(
     const enrolment = enrols && !connection ? { validFor, singleUse } : undefined;
     const tokenOf = (which?: number): Promise<string> => {
       const asked = { subject: subject(name), dataDir, relaySecretFile, enrolment };
-      return context.roots.token({ ...asked, generation: which, cwd: context.cwd });
+      return print({ ...asked, generation: which, cwd: context.cwd });
     };
     if (flags.renew !== true) {
       if (!hasSecret) throw new CliError(EXIT.usage, `${words} token needs either --data-dir or --relay-secret-file`);

@@ -7,7 +7,8 @@ import { type KubernetesVersion, kubernetesVersions } from '../../validation/kub
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { repeated } from '../arguments.ts';
-import { type CliCommand, type CliContext, kubeTarget, newCommand } from '../command.ts';
+import type { CliContext } from '../cli-context.ts';
+import { type CliCommand, kubeTarget, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type ShownFindings, severitiesOf } from '../findings/findings.ts';
 import { FINDING_FORMATS } from '../findings/formats.ts';

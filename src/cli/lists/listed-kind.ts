@@ -102,6 +102,15 @@ export function listedKind<Row>(spec: KindSpec<Row>): ListedKind {
   };
 }
 
+/** The part of a filter that a view of the server knows. */
+export function asView({ mesh, cluster, tags }: ListFilter): ViewFilter {
+  return {
+    ...(mesh === undefined ? {} : { mesh }),
+    ...(cluster === undefined ? {} : { cluster }),
+    ...(tags === undefined ? {} : { tags }),
+  };
+}
+
 function namedRows<Row>(
   spec: KindSpec<Row>,
   rows: readonly Row[],

@@ -3,8 +3,8 @@ import type { Api } from '../api.ts';
 import type { ProcessContext } from '../command.ts';
 import { follow } from '../follow.ts';
 import { type Answer, tableWriter, WRITTEN, writeInTurn, writeTable } from '../output.ts';
-import type { Wanted } from './kinds.ts';
 import type { ListedRow, ListFilter } from './listed-kind.ts';
+import type { Wanted } from './wanted.ts';
 
 /** What is listed, and how. */
 export interface ListRequest extends Wanted {

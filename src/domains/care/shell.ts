@@ -7,4 +7,15 @@ export const care: DomainShell = {
   engine: async () => (await import('./engine/care.ts')).care,
   agent: async () => (await import('./compose/agent.ts')).careInAgents,
   server: async () => (await import('./compose/server.ts')).careServer,
+  cli: {
+    commands: [
+      { name: 'care', after: 'inject', load: async () => (await import('./cli/care.ts')).careCommand },
+      {
+        ...{ name: 'shoot', after: 'cluster' },
+        load: async () => (await import('./cli/shoot.ts')).shootCommand,
+        names: { reconcile: 'shoots', retry: 'shoots' },
+      },
+    ],
+    views: async () => (await import('./cli/views.ts')).careViews,
+  },
 };

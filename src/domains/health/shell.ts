@@ -7,4 +7,19 @@ export const health: DomainShell = {
   engine: async () => (await import('./engine/health.ts')).health,
   agent: async () => (await import('./compose/agent.ts')).webhookOfAgents,
   server: async () => (await import('./compose/server.ts')).healthServer,
+  cli: {
+    commands: [
+      {
+        ...{ name: 'probe-proxy', after: 'agent' },
+        load: async () => (await import('./cli/probe-proxy.ts')).probeProxyCommand,
+      },
+      { name: 'inject', after: 'snapshot', load: async () => (await import('./cli/inject.ts')).injectCommand },
+      {
+        ...{ name: 'dataplane', after: 'cluster' },
+        load: async () => (await import('./cli/dataplane.ts')).dataplaneCommand,
+        names: { token: 'dataplanes', bootstrap: 'dataplanes', run: 'dataplanes' },
+      },
+    ],
+    views: async () => (await import('./cli/views.ts')).healthViews,
+  },
 };

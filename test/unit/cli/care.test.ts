@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { careCommand } from '../../../src/domains/care/cli/care.ts';
 import { diagnosticOf } from '../../../src/model/diagnostic.ts';
-import { recordingRoots, runCli } from '../../support/cli.ts';
+import { runCli } from '../../support/cli.ts';
 
 const CONFIGURATION = {
   kind: 'ValidatingWebhookConfiguration',
@@ -21,9 +22,9 @@ const UNREADABLE = diagnosticOf({
 });
 
 const webhooks = (args: readonly string[], answer: object) =>
-  runCli(['care', 'webhooks', ...args], {
-    roots: recordingRoots({ careWebhooks: async () => ({ configurations: [], diagnostics: [], ...answer }) }),
-  });
+  runCli(['care', 'webhooks', ...args], {}, (context) =>
+    careCommand(context, async () => ({ configurations: [], diagnostics: [], ...answer })),
+  );
 
 describe('care webhooks', () => {
   it('prints JSON as the configurations are', async () => {

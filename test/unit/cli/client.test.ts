@@ -4,7 +4,9 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type CliRun, recordingRoots, runCli } from '../../support/cli.ts';
+import { dataplaneCommand } from '../../../src/domains/health/cli/dataplane.ts';
+import { type DataplaneRoots, dataplaneRoots } from '../../../src/domains/health/cli/dataplane-roots.ts';
+import { type CliRun, runCli } from '../../support/cli.ts';
 import { createPeopleAuthority, type PeopleAuthority } from '../../support/people-tls.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
 import { clusterView, driftRow, fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
@@ -728,14 +730,19 @@ test('dataplane bootstrap prints a document for Envoy, and says what is left out
   const started = await runServer({ api: fakeApi() }, { people: [] });
   running.push(started);
   const made = { bootstrap: { node: { id: 'default.db-07' } }, adminPort: 9901, warnings: ['no listener'] };
-  const roots = recordingRoots({
-    dataplaneBootstrap: async (request) => {
+  const roots: DataplaneRoots = {
+    ...dataplaneRoots,
+    bootstrap: async (request) => {
       expect(request).toMatchObject({ declared: { name: 'db-07' }, api: started.url, tokenFile: 't', cwd: '/work' });
       return made;
     },
-  });
+  };
   const run = (...args: readonly string[]) =>
-    runCli(['dataplane', 'bootstrap', ...args, '--token-file', 't'], { roots, env: { FLEETRELAY_API: started.url } });
+    runCli(
+      ['dataplane', 'bootstrap', ...args, '--token-file', 't'],
+      { env: { FLEETRELAY_API: started.url } },
+      (context) => dataplaneCommand(context, roots),
+    );
   expect(await run('default/db-07')).toEqual({
     ...{ code: 0, out: 'node:\n  id: default.db-07\n', err: 'warning: no listener\n' },
   });
@@ -745,10 +752,12 @@ test('dataplane bootstrap prints a document for Envoy, and says what is left out
 
 describe('dataplane run', () => {
   const run = async (line: string, env: Record<string, string>) => {
-    const roots = recordingRoots({ dataplaneRun: async (...args) => Number(roots.calls.push(['run', args])) + 2 });
-    const ended = await runCli(['dataplane', 'run', ...line.split(' ')], { roots, env });
-    const [options] = (roots.calls[0]?.[1] ?? []) as Parameters<typeof roots.dataplaneRun>;
-    return { ended, options };
+    const calls: Parameters<DataplaneRoots['run']>[] = [];
+    const roots: DataplaneRoots = { ...dataplaneRoots, run: async (...args) => calls.push(args) + 2 };
+    const ended = await runCli(['dataplane', 'run', ...line.split(' ')], { env }, (context) =>
+      dataplaneCommand(context, roots),
+    );
+    return { ended, options: calls[0]?.[0] };
   };
 
   test('passes on its options, the arguments of Envoy and the exit code', async () => {

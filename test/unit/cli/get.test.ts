@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { LISTED_KINDS } from '../../../src/cli/lists/kinds.ts';
+import { LISTED_KINDS } from '../../../src/cli/lists/wanted.ts';
 import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';

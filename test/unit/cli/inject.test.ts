@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { injectCommand } from '../../../src/domains/health/cli/inject.ts';
 import type { Injection } from '../../../src/domains/health/compose/inject/inject.ts';
-import { recordingRoots, runCli } from '../../support/cli.ts';
+import { runCli } from '../../support/cli.ts';
 
 const DEFAULTS = { applicationProbeProxyPort: 9001, virtualProbesEnabled: false, virtualProbesPort: 9000 };
 const PREFIX = 'KUMA_RUNTIME_KUBERNETES_';
@@ -11,9 +12,15 @@ const ALL = {
 };
 
 async function asked(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const roots = recordingRoots();
-  const run = await runCli(['inject', '-f', 'x.yaml', ...args], { roots, env });
-  return { ...run, request: roots.calls[0]?.[1] };
+  const requests: unknown[] = [];
+  const command = ['inject', '-f', 'x.yaml', ...args];
+  const run = await runCli(command, { env }, (context) =>
+    injectCommand(context, async (request) => {
+      requests.push(request);
+      return { text: '', diagnostics: [], findings: [] };
+    }),
+  );
+  return { ...run, request: requests[0] };
 }
 
 describe('settings of inject', () => {
@@ -64,18 +71,19 @@ describe('settings of inject', () => {
 it('manifests go to stdout, warnings to stderr', async () => {
   const finding = { severity: 'warning', message: 'Pod a: odd', at: { path: 'x.yaml', line: 3, column: 5 } } as const;
   const answer: Injection = { text: 'kind: Pod\n', diagnostics: [], findings: [finding] };
-  const roots = recordingRoots({ inject: async () => answer });
-  expect(await runCli(['inject', '-f', 'x.yaml'], { roots })).toEqual({
-    code: 0,
-    out: 'kind: Pod\n',
-    err: 'x.yaml:3:5: warning: Pod a: odd\n',
-  });
+  expect(await runCli(['inject', '-f', 'x.yaml'], {}, (context) => injectCommand(context, async () => answer))).toEqual(
+    {
+      code: 0,
+      out: 'kind: Pod\n',
+      err: 'x.yaml:3:5: warning: Pod a: odd\n',
+    },
+  );
 });
 
 it('a refusal goes to stderr, and the exit code is 1', async () => {
   const finding = { severity: 'error', message: 'Pod a: no', at: { path: '-', line: 1, column: 1 } } as const;
-  const roots = recordingRoots({ inject: async () => ({ text: undefined, diagnostics: [], findings: [finding] }) });
-  expect(await runCli(['inject', '-f', '-'], { roots })).toEqual({
+  const answer: Injection = { text: undefined, diagnostics: [], findings: [finding] };
+  expect(await runCli(['inject', '-f', '-'], {}, (context) => injectCommand(context, async () => answer))).toEqual({
     code: 1,
     out: '',
     err: '-:1:1: error: Pod a: no\n',

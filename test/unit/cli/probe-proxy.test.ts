@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { recordingRoots, runCli } from '../../support/cli.ts';
+import { probeProxyCommand } from '../../../src/domains/health/cli/probe-proxy.ts';
+import { runCli } from '../../support/cli.ts';
 
 async function asked(args: readonly string[]) {
-  const roots = recordingRoots();
-  const run = await runCli(['probe-proxy', ...args], { roots });
-  return { ...run, options: roots.calls[0]?.[1] };
+  const calls: unknown[] = [];
+  const run = await runCli(['probe-proxy', ...args], {}, (context) =>
+    probeProxyCommand(context, async (options) => {
+      calls.push(options);
+      return 0;
+    }),
+  );
+  return { ...run, options: calls[0] };
 }
 
 describe('options of probe-proxy', () => {

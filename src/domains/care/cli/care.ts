@@ -1,11 +1,14 @@
-import { type CliCommand, type CliContext, newCommand } from '../../../cli/command.ts';
+import { type CliCommand, newCommand, type ProcessContext } from '../../../cli/command.ts';
 import { EXIT } from '../../../cli/exit-codes.ts';
+import { lazy } from '../../../cli/lazy.ts';
 import { type Column, listAnswer, writeDiagnostics } from '../../../cli/output.ts';
 import { defaultDecodeLimits } from '../../../manifest/limits.ts';
 import { codesOfText, isRetryable, isUserError, LONGEST_SEARCHED_TEXT } from '../model/error-codes.ts';
 
+const judgeWebhooks = lazy(async () => (await import('../compose/webhooks.ts')).judgeWebhooks);
+
 /** `fleetrelay care webhooks` and `fleetrelay care codes`. */
-export function careCommand(context: CliContext): CliCommand {
+export function careCommand(context: ProcessContext, judge = judgeWebhooks): CliCommand {
   const command = newCommand('care', context)
     .summary('the rules of the care of Shoots, for manifests and texts, without a server')
     .description(
@@ -15,7 +18,7 @@ export function careCommand(context: CliContext): CliCommand {
       ['fleetrelay care webhooks hooks/', 'which webhooks could keep a cluster from waking up'],
       ['kubectl logs machine-controller-manager-0 | fleetrelay care codes', 'the codes of errors, line by line'],
     ]);
-  webhooksCommand(command.command('webhooks'), context);
+  webhooksCommand(command.command('webhooks'), context, judge);
   codesCommand(command.command('codes'), context);
   return command;
 }
@@ -38,7 +41,7 @@ const WEBHOOK_COLUMNS: readonly Column<WebhookRow>[] = [
   { title: 'AT', text: ({ at }) => at },
 ];
 
-function webhooksCommand(command: CliCommand, context: CliContext): void {
+function webhooksCommand(command: CliCommand, context: ProcessContext, judge: typeof judgeWebhooks): void {
   command
     .summary('which webhooks could keep nodes from joining or a cluster from waking up')
     .description(
@@ -52,7 +55,7 @@ function webhooksCommand(command: CliCommand, context: CliContext): void {
     ])
     .answers(async (_flags: object, paths: readonly string[]) => {
       const { cwd, readStdin } = context;
-      const { configurations, diagnostics } = await context.roots.careWebhooks({ paths, cwd, readStdin });
+      const { configurations, diagnostics } = await judge({ paths, cwd, readStdin });
       writeDiagnostics(context.stderr, diagnostics);
       const rows = configurations.flatMap(({ kind, name, webhooks, changed, at }) =>
         webhooks.map((webhook) => ({ ...webhook, webhook: webhook.name, kind, name, changed, at })),
@@ -83,7 +86,7 @@ const CODE_COLUMNS: readonly Column<CodedText>[] = [
   },
 ];
 
-function codesCommand(command: CliCommand, context: CliContext): void {
+function codesCommand(command: CliCommand, context: ProcessContext): void {
   command
     .summary('the codes that texts of errors imply, line by line of standard input')
     .description(

@@ -1,11 +1,19 @@
-import { shootName } from '../../../cli/arguments.ts';
-import { type CliCommand, type CliContext, newCommand } from '../../../cli/command.ts';
+import { checked } from '../../../cli/arguments.ts';
+import { type CliCommand, newCommand, type ProcessContext } from '../../../cli/command.ts';
 import { type TextOutput, writeTable } from '../../../cli/output.ts';
-import { shootColumns } from '../../../cli/views.ts';
 import type { JsonObject } from '../../../model/json.ts';
+import { ok, problem } from '../../../model/result.ts';
+import { shootColumns } from './shoot-columns.ts';
+
+const SHOOT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+/** A Shoot as `NAMESPACE/NAME`. */
+const shootName: (text: string) => string = checked((text) =>
+  SHOOT.test(text) ? ok(text) : problem('It must be NAMESPACE/NAME'),
+);
 
 /** `fleetrelay shoot reconcile|retry`. */
-export function shootCommand(context: CliContext): CliCommand {
+export function shootCommand(context: ProcessContext): CliCommand {
   const command = newCommand('shoot', context)
     .summary('begin an operation of a Shoot')
     .description('Begins an operation of a declared Shoot, as the annotation gardener.cloud/operation does.')

@@ -1,8 +1,8 @@
-import { dataplaneName } from '../../../cli/arguments.ts';
-import type { CliCommand, CliContext } from '../../../cli/command.ts';
+import type { CliCommand, ProcessContext } from '../../../cli/command.ts';
 import { type Answer, DOCUMENT_FORMATS } from '../../../cli/output.ts';
 import { printable } from '../../../model/printable.ts';
-import { type EnvoyFlags, withEnvoyOptions } from './dataplane-options.ts';
+import { dataplaneName, type EnvoyFlags, readDataplane, withEnvoyOptions } from './dataplane-options.ts';
+import type { DataplaneRoots } from './dataplane-roots.ts';
 
 const NOTES = `
 Envoy reads the token from the file when it starts; the token is not in what is
@@ -13,7 +13,7 @@ A server in mode insecure has neither TLS nor tokens, and serves Envoys of its
 own machine only.`;
 
 /** Makes the command print the configuration of the Envoy of a data plane. */
-export function bootstrapCommand(command: CliCommand, context: CliContext): void {
+export function bootstrapCommand(command: CliCommand, context: ProcessContext, roots: DataplaneRoots): void {
   command
     .summary('print the configuration that an Envoy starts with')
     .description(
@@ -33,8 +33,8 @@ export function bootstrapCommand(command: CliCommand, context: CliContext): void
       const api = await connect(context, flags);
       const { tokenFile, caFile } = flags;
       const { cwd, env } = context;
-      const request = { declared: await api.dataplane(name), api: api.address, tokenFile, caFile, cwd, env };
-      const { bootstrap, warnings } = await context.roots.dataplaneBootstrap(request);
+      const request = { declared: await readDataplane(api, name), api: api.address, tokenFile, caFile, cwd, env };
+      const { bootstrap, warnings } = await roots.bootstrap(request);
       for (const warning of warnings) context.stderr.write(`warning: ${printable(warning)}\n`);
       return { value: bootstrap };
     });

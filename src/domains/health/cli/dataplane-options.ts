@@ -1,5 +1,21 @@
+import type { DeclaredDataplaneView } from '../../../api/server-api.ts';
+import type { Api } from '../../../cli/api.ts';
 import { type ApiOptions, withApiOptions } from '../../../cli/api-options.ts';
+import { checked } from '../../../cli/arguments.ts';
 import type { CliCommand } from '../../../cli/command.ts';
+import { ok, problem } from '../../../model/result.ts';
+
+const DATAPLANE = /^[0-9a-z._-]{1,253}\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+/** A data plane as `MESH/NAME`. */
+export const dataplaneName: (text: string) => string = checked((text) =>
+  DATAPLANE.test(text) ? ok(text) : problem('It must be MESH/NAME'),
+);
+
+/** A declared data plane (`MESH/NAME`), and where its Envoy connects to the server. */
+export function readDataplane(api: Api, name: string): Promise<DeclaredDataplaneView> {
+  return api.read(['dataplanes', ...name.split('/')]);
+}
 
 /** The flags of {@link withEnvoyOptions}. */
 export interface EnvoyFlags extends ApiOptions {

@@ -1,10 +1,11 @@
 import { Option } from 'commander';
-import { dataplaneName, duration, logLevelOption } from '../../../cli/arguments.ts';
-import { type CliCommand, type CliContext, END_MS, runIo } from '../../../cli/command.ts';
+import { duration, logLevelOption } from '../../../cli/arguments.ts';
+import { type CliCommand, END_MS, type ProcessContext, runIo } from '../../../cli/command.ts';
 import { CliError, EXIT, type ExitCode } from '../../../cli/exit-codes.ts';
 import type { LogLevel } from '../../../compose/options.ts';
 import type { DataplaneRunOptions } from '../compose/dataplane/run.ts';
-import { type EnvoyFlags, withEnvoyOptions } from './dataplane-options.ts';
+import { dataplaneName, type EnvoyFlags, readDataplane, withEnvoyOptions } from './dataplane-options.ts';
+import type { DataplaneRoots } from './dataplane-roots.ts';
 
 interface Flags extends EnvoyFlags {
   readonly drainTime: number;
@@ -28,7 +29,7 @@ A unit of systemd needs KillMode=mixed, so that the first signal reaches this
 command alone, and a TimeoutStopSec that is longer than --drain-time.`;
 
 /** Makes the command run the Envoy of a data plane. */
-export function runCommand(command: CliCommand, context: CliContext): void {
+export function runCommand(command: CliCommand, context: ProcessContext, roots: DataplaneRoots): void {
   command
     .summary('run the Envoy of a data plane, and drain it before it ends')
     .description(
@@ -56,9 +57,9 @@ export function runCommand(command: CliCommand, context: CliContext): void {
       const { connect } = await import('../../../cli/api.ts');
       const api = await connect(context, flags);
       const { tokenFile, caFile, drainTime, logLevel } = flags;
-      const read: DataplaneRunOptions['read'] = () => api.dataplane(name).catch(unreachableOf);
+      const read: DataplaneRunOptions['read'] = () => readDataplane(api, name).catch(unreachableOf);
       const options = { read, api: api.address, tokenFile, caFile, drainMs: drainTime, envoyArgs, logLevel };
-      context.exit((await context.roots.dataplaneRun(options, signals, runIo(context))) as ExitCode);
+      context.exit((await roots.run(options, signals, runIo(context))) as ExitCode);
     });
 }
 

@@ -1,7 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../../cli/arguments.ts';
-import { type CliCommand, type CliContext, newCommand } from '../../../cli/command.ts';
+import { type CliCommand, newCommand, type ProcessContext } from '../../../cli/command.ts';
 import { CliError, EXIT } from '../../../cli/exit-codes.ts';
+import { lazy } from '../../../cli/lazy.ts';
 import { styled, type TextOutput, toneOf, writeDiagnostics } from '../../../cli/output.ts';
 import { displayLocation } from '../../../model/diagnostic.ts';
 import { printable } from '../../../model/printable.ts';
@@ -34,8 +35,10 @@ layout of its document may change.
 
 If a Pod is refused, nothing is printed and the exit code is 1.`;
 
+const injectManifests = lazy(async () => (await import('../compose/inject/inject.ts')).injectManifests);
+
 /** `fleetrelay inject -f FILE`: manifests with rewritten probes. Exit code 1 if a Pod is refused. */
-export function injectCommand(context: CliContext): CliCommand {
+export function injectCommand(context: ProcessContext, inject = injectManifests): CliCommand {
   const { applicationProbeProxyPort, virtualProbesEnabled, virtualProbesPort } = healthDefaults.injector;
   return newCommand('inject', context)
     .summary('rewrite the probes of Pods in manifests, as the webhook does')
@@ -81,7 +84,7 @@ export function injectCommand(context: CliContext): CliCommand {
       const { filename: file, nativeSidecar: native, image = `fleetrelay:${version}` } = flags;
       const settings = settingsOf(flags, context.env);
       const request = { file, cwd, readStdin, settings, container: { image, native } };
-      const { text, diagnostics, findings } = await context.roots.inject(request);
+      const { text, diagnostics, findings } = await inject(request);
       writeDiagnostics(stderr, diagnostics);
       for (const { severity, message, at } of findings) {
         writeLine(stderr, displayLocation(at), severity, message);
@@ -111,7 +114,7 @@ function booleanOf(text: string): boolean | undefined {
   return /^(?:0|f|F|FALSE|false|False)$/.test(text) ? false : undefined;
 }
 
-function settingsOf(flags: Flags, env: CliContext['env']): ProbeSettings {
+function settingsOf(flags: Flags, env: ProcessContext['env']): ProbeSettings {
   const { applicationProbeProxyPort, virtualProbesEnabled, virtualProbesPort } = healthDefaults.injector;
   const port = (least: number) => (text: string) => {
     const value = Number(text);

@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import { endIfHeld } from '../../../cli/last-exit.ts';
 import { processContext } from '../../../cli/process-context.ts';
 import { parseWith, withExitCode } from '../../../cli/run-command.ts';
-import { runProbeProxy } from '../compose/probe-proxy/probe-proxy.ts';
 import { probeProxyCommand } from './probe-proxy.ts';
 
 /** Code is interpreted, not compiled, and the heap is collected early: a few probes a second need no more. */
@@ -20,7 +19,7 @@ const MEMORY_FLAGS = [
  */
 export async function runProbeProxyProcess(args: readonly string[]): Promise<void> {
   for (const flag of MEMORY_FLAGS) setFlagsFromString(flag);
-  const context = { ...processContext(), roots: { probeProxy: runProbeProxy } };
+  const context = processContext();
   const code = await withExitCode(context, args, (exit) =>
     parseWith(probeProxyCommand({ ...context, exit }), 'probe-proxy', args),
   );

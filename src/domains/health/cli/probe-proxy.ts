@@ -1,14 +1,8 @@
 import { isIP } from 'node:net';
 import { ipAddress, logLevelOption, wholeNumber } from '../../../cli/arguments.ts';
-import {
-  type CliCommand,
-  type CliContext,
-  END_MS,
-  newCommand,
-  type ProcessContext,
-  runIo,
-} from '../../../cli/command.ts';
+import { type CliCommand, END_MS, newCommand, type ProcessContext, runIo } from '../../../cli/command.ts';
 import { type ExitCode, refuseUsage } from '../../../cli/exit-codes.ts';
+import { lazy } from '../../../cli/lazy.ts';
 import type { LogLevel, ProbeProxyOptions } from '../../../compose/options.ts';
 
 interface Flags {
@@ -43,10 +37,10 @@ Headers of a probe:
 probes are still answered; /metrics has the counts for Prometheus. Both are at
 --port. At --virtual-probes-port there are the listed Virtual Probes only.`;
 
+const runProbeProxy = lazy(async () => (await import('../compose/probe-proxy/probe-proxy.ts')).runProbeProxy);
+
 /** `fleetrelay probe-proxy`: serves the probes of one Pod. */
-export function probeProxyCommand(
-  context: ProcessContext & { readonly roots: Pick<CliContext['roots'], 'probeProxy'> },
-): CliCommand {
+export function probeProxyCommand(context: ProcessContext, run = runProbeProxy): CliCommand {
   return newCommand('probe-proxy', context)
     .summary('answer the probes of a Pod for its applications; runs beside them')
     .description(
@@ -82,7 +76,7 @@ export function probeProxyCommand(
       ],
     ])
     .action(async (flags: Flags) => {
-      const code = await context.roots.probeProxy(toOptions(flags), context.stopSignals(END_MS), runIo(context));
+      const code = await run(toOptions(flags), context.stopSignals(END_MS), runIo(context));
       context.exit(code as ExitCode);
     });
 }

@@ -1,0 +1,49 @@
+import type { CliCommand, Examples, ProcessContext } from './command.ts';
+import type { ListedKind } from './lists/listed-kind.ts';
+
+/** A command of a domain. */
+export interface DomainCommand {
+  readonly name: string;
+  /** Loads its module, when it runs or for the overview. */
+  readonly load: () => Promise<(context: ProcessContext) => CliCommand>;
+  /** The command that it follows in the overview. */
+  readonly after: string;
+  /** By the name of a command below it: the list of `get` whose names stand as its argument, for the completion of a shell. */
+  readonly names?: Readonly<Record<string, string>>;
+}
+
+/** What `get` and `explain` show of a domain. */
+export interface DomainViews {
+  readonly lists: readonly ListedKind[];
+  /** The list that they follow; absent: they are the last ones. */
+  readonly after?: string;
+  /** Of `get`. */
+  readonly examples: Examples;
+  /** Absent: `explain` has nothing of it but its declarations and objects. */
+  readonly explain?: {
+    /** Sentences about what it explains, for its help. */
+    readonly what: string;
+    readonly examples: Examples;
+    /** Statuses as people read them; others are shown as they are. */
+    readonly statuses?: Readonly<Record<string, string>>;
+  };
+}
+
+/** What a domain adds to the command line. */
+export interface DomainCli {
+  readonly commands: readonly DomainCommand[];
+  readonly views: () => Promise<DomainViews>;
+}
+
+/** Rows of the core with those of domains: each group stands directly after the row that it names, else at the end. */
+export function placed<Row extends { readonly name: string }>(
+  core: readonly Row[],
+  groups: readonly { readonly after?: string | undefined; readonly rows: readonly Row[] }[],
+): readonly Row[] {
+  let all = core;
+  for (const { after, rows } of groups) {
+    const at = all.findIndex(({ name }) => name === after);
+    all = all.toSpliced(at < 0 ? all.length : at + 1, 0, ...rows);
+  }
+  return all;
+}
