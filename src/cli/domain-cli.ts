@@ -1,11 +1,21 @@
+import type { TokenRequest } from '../compose/cluster/token.ts';
+import type { DocumentsRequest, FoundDocuments } from '../compose/documents.ts';
 import type { CliCommand, Examples, ProcessContext } from './command.ts';
 import type { ListedKind } from './lists/listed-kind.ts';
+
+/** The process of a command of a domain, with the roots of the core that it can start. */
+export interface CommandContext extends ProcessContext {
+  readonly roots: {
+    readonly token: (request: TokenRequest) => Promise<string>;
+    readonly findDocuments: (request: DocumentsRequest) => Promise<FoundDocuments>;
+  };
+}
 
 /** A command of a domain. */
 export interface DomainCommand {
   readonly name: string;
   /** Loads its module, when it runs or for the overview. */
-  readonly load: () => Promise<(context: ProcessContext) => CliCommand>;
+  readonly load: () => Promise<(context: CommandContext) => CliCommand>;
   /** The command that it follows in the overview. */
   readonly after: string;
   /** By the name of a command below it: the list of `get` whose names stand as its argument, for the completion of a shell. */

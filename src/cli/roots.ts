@@ -8,6 +8,7 @@ export const compositionRoots = {
   serve: lazy(async () => (await import('../compose/serve/serve.ts')).runServe),
   agent: lazy(async () => (await import('../compose/agent/agent.ts')).runAgent),
   validate: lazy(async () => (await import('../compose/validate/validate.ts')).validatePaths),
+  findDocuments: lazy(async () => (await import('../compose/validate/find-documents.ts')).findDocuments),
   render: lazy(async () => (await import('../compose/render/render.ts')).renderRepository),
   planDocuments: lazy(async () => (await import('../compose/plan/plan-documents.ts')).planDocuments),
   planFolder: lazy(async () => (await import('../compose/plan/plan-folder.ts')).planFolder),

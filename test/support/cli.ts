@@ -47,6 +47,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     validate: record('validate', {
       ...{ files: 0, documents: 0, diagnostics: [], resources: [], notEvaluated: [], excerpts: new Map(), fixed: [] },
     }),
+    findDocuments: record('findDocuments', { documents: [], diagnostics: [] }),
     render: record('render', {
       ...{ clusters: [], objectsOf: () => [], statuses: {}, findings: [], views: {}, isInvalid: false },
     }),

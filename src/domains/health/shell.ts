@@ -11,7 +11,7 @@ export const health: DomainShell = {
     commands: [
       {
         ...{ name: 'probe-proxy', after: 'agent' },
-        load: async () => (await import('./cli/probe-proxy.ts')).probeProxyCommand,
+        load: async () => (await import('./cli/probe-proxy-command.ts')).lazyProbeProxyCommand,
       },
       { name: 'inject', after: 'snapshot', load: async () => (await import('./cli/inject.ts')).injectCommand },
       {

@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { CliError, EXIT } from '../../../src/cli/exit-codes.ts';
-import { dataplaneCommand } from '../../../src/domains/health/cli/dataplane.ts';
-import { dataplaneRoots } from '../../../src/domains/health/cli/dataplane-roots.ts';
 import { type CliRun, recordingRoots, runCli } from '../../support/cli.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
 import { fakeApi } from '../../support/server-api.ts';
@@ -70,9 +68,7 @@ describe('cluster token --renew', () => {
 describe('dataplane token', () => {
   test('prints the token of one data plane, and its renewal ends the earlier ones', async () => {
     const roots = recordingRoots();
-    const printed = await runCli(['dataplane', 'token', 'default/db-07', '--data-dir', 'd'], {}, (context) =>
-      dataplaneCommand(context, { ...dataplaneRoots, token: roots.token }),
-    );
+    const printed = await runCli(['dataplane', 'token', 'default/db-07', '--data-dir', 'd'], { roots });
     expect([printed.code, printed.out]).toEqual([0, 'frt1_token\n']);
     expect(roots.calls).toMatchObject([['token', { subject: 'dataplane/default/db-07', dataDir: 'd' }]]);
 

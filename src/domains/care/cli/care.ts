@@ -1,4 +1,5 @@
-import { type CliCommand, newCommand, type ProcessContext } from '../../../cli/command.ts';
+import { type CliCommand, newCommand } from '../../../cli/command.ts';
+import type { CommandContext } from '../../../cli/domain-cli.ts';
 import { EXIT } from '../../../cli/exit-codes.ts';
 import { lazy } from '../../../cli/lazy.ts';
 import { type Column, listAnswer, writeDiagnostics } from '../../../cli/output.ts';
@@ -8,7 +9,7 @@ import { codesOfText, isRetryable, isUserError, LONGEST_SEARCHED_TEXT } from '..
 const judgeWebhooks = lazy(async () => (await import('../compose/webhooks.ts')).judgeWebhooks);
 
 /** `fleetrelay care webhooks` and `fleetrelay care codes`. */
-export function careCommand(context: ProcessContext, judge = judgeWebhooks): CliCommand {
+export function careCommand(context: CommandContext, judge = judgeWebhooks): CliCommand {
   const command = newCommand('care', context)
     .summary('the rules of the care of Shoots, for manifests and texts, without a server')
     .description(
@@ -41,7 +42,7 @@ const WEBHOOK_COLUMNS: readonly Column<WebhookRow>[] = [
   { title: 'AT', text: ({ at }) => at },
 ];
 
-function webhooksCommand(command: CliCommand, context: ProcessContext, judge: typeof judgeWebhooks): void {
+function webhooksCommand(command: CliCommand, context: CommandContext, judge: typeof judgeWebhooks): void {
   command
     .summary('which webhooks could keep nodes from joining or a cluster from waking up')
     .description(
@@ -55,7 +56,7 @@ function webhooksCommand(command: CliCommand, context: ProcessContext, judge: ty
     ])
     .answers(async (_flags: object, paths: readonly string[]) => {
       const { cwd, readStdin } = context;
-      const { configurations, diagnostics } = await judge({ paths, cwd, readStdin });
+      const { configurations, diagnostics } = await judge({ paths, cwd, readStdin }, context.roots.findDocuments);
       writeDiagnostics(context.stderr, diagnostics);
       const rows = configurations.flatMap(({ kind, name, webhooks, changed, at }) =>
         webhooks.map((webhook) => ({ ...webhook, webhook: webhook.name, kind, name, changed, at })),
@@ -86,7 +87,7 @@ const CODE_COLUMNS: readonly Column<CodedText>[] = [
   },
 ];
 
-function codesCommand(command: CliCommand, context: ProcessContext): void {
+function codesCommand(command: CliCommand, context: CommandContext): void {
   command
     .summary('the codes that texts of errors imply, line by line of standard input')
     .description(

@@ -3,7 +3,6 @@ import { lazy } from '../../../cli/lazy.ts';
 /** The composition roots that the commands below `dataplane` start. */
 export const dataplaneRoots = {
   bootstrap: lazy(async () => (await import('../compose/dataplane/bootstrap.ts')).dataplaneBootstrap),
-  token: lazy(async () => (await import('../../../compose/cluster/token.ts')).printedToken),
   run: lazy(async () => (await import('../compose/dataplane/run.ts')).runDataplane),
 };
 

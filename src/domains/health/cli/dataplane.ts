@@ -1,5 +1,6 @@
-import { type CliCommand, newCommand, type ProcessContext } from '../../../cli/command.ts';
+import { type CliCommand, newCommand } from '../../../cli/command.ts';
 import { tokenCommandOf } from '../../../cli/commands/token.ts';
+import type { CommandContext } from '../../../cli/domain-cli.ts';
 import { dataplaneSubject } from '../model/dataplane.ts';
 import { bootstrapCommand } from './dataplane-bootstrap.ts';
 import { dataplaneName } from './dataplane-options.ts';
@@ -7,20 +8,20 @@ import { type DataplaneRoots, dataplaneRoots } from './dataplane-roots.ts';
 import { runCommand } from './dataplane-run.ts';
 
 /** `fleetrelay dataplane token`, `bootstrap` and `run`. */
-export function dataplaneCommand(context: ProcessContext, roots: DataplaneRoots = dataplaneRoots): CliCommand {
+export function dataplaneCommand(context: CommandContext, roots: DataplaneRoots = dataplaneRoots): CliCommand {
   const command = newCommand('dataplane', context)
     .summary('the Envoys of declared data planes, and their tokens')
     .description('What the Envoy of a declared data plane needs.')
     .examples([
       ['fleetrelay dataplane token default/db-07 --data-dir /var/lib/fleetrelay > db-07.token', 'for its Envoy'],
     ]);
-  tokenCommand(command.command('token'), context, roots);
+  tokenCommand(command.command('token'), context);
   bootstrapCommand(command.command('bootstrap'), context, roots);
   runCommand(command.command('run'), context, roots);
   return command;
 }
 
-function tokenCommand(command: CliCommand, context: ProcessContext, { token }: DataplaneRoots): void {
+function tokenCommand(command: CliCommand, context: CommandContext): void {
   command
     .summary('print or renew the token of a data plane')
     .description(
@@ -37,7 +38,7 @@ function tokenCommand(command: CliCommand, context: ProcessContext, { token }: D
   tokenCommandOf(command, context, {
     ...{ command: 'dataplane', noun: 'data plane', enrols: false, generationAt: 'as --renew has named it' },
     unaffected: '',
-    print: token,
+    print: context.roots.token,
     subject: dataplaneSubject,
     path: (name) => ['dataplanes', ...name.split('/')],
     view: (name) => {

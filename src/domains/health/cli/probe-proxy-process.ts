@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { endIfHeld } from '../../../cli/last-exit.ts';
 import { processContext } from '../../../cli/process-context.ts';
 import { parseWith, withExitCode } from '../../../cli/run-command.ts';
+import { runProbeProxy } from '../compose/probe-proxy/probe-proxy.ts';
 import { probeProxyCommand } from './probe-proxy.ts';
 
 /** Code is interpreted, not compiled, and the heap is collected early: a few probes a second need no more. */
@@ -21,7 +22,7 @@ export async function runProbeProxyProcess(args: readonly string[]): Promise<voi
   for (const flag of MEMORY_FLAGS) setFlagsFromString(flag);
   const context = processContext();
   const code = await withExitCode(context, args, (exit) =>
-    parseWith(probeProxyCommand({ ...context, exit }), 'probe-proxy', args),
+    parseWith(probeProxyCommand({ ...context, exit }, runProbeProxy), 'probe-proxy', args),
   );
   process.exitCode = code;
   endIfHeld(code);

@@ -2,8 +2,7 @@ import { isIP } from 'node:net';
 import { ipAddress, logLevelOption, wholeNumber } from '../../../cli/arguments.ts';
 import { type CliCommand, END_MS, newCommand, type ProcessContext, runIo } from '../../../cli/command.ts';
 import { type ExitCode, refuseUsage } from '../../../cli/exit-codes.ts';
-import { lazy } from '../../../cli/lazy.ts';
-import type { LogLevel, ProbeProxyOptions } from '../../../compose/options.ts';
+import type { LogLevel, ProbeProxyOptions, RunIo, StopSignals } from '../../../compose/options.ts';
 
 interface Flags {
   readonly port?: number;
@@ -37,10 +36,11 @@ Headers of a probe:
 probes are still answered; /metrics has the counts for Prometheus. Both are at
 --port. At --virtual-probes-port there are the listed Virtual Probes only.`;
 
-const runProbeProxy = lazy(async () => (await import('../compose/probe-proxy/probe-proxy.ts')).runProbeProxy);
-
 /** `fleetrelay probe-proxy`: serves the probes of one Pod. */
-export function probeProxyCommand(context: ProcessContext, run = runProbeProxy): CliCommand {
+export function probeProxyCommand(
+  context: ProcessContext,
+  run: (options: ProbeProxyOptions, signals: StopSignals, io: RunIo) => Promise<number>,
+): CliCommand {
   return newCommand('probe-proxy', context)
     .summary('answer the probes of a Pod for its applications; runs beside them')
     .description(

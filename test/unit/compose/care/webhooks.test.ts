@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { findDocuments } from '../../../../src/compose/validate/find-documents.ts';
 import { validatePaths } from '../../../../src/compose/validate/validate.ts';
 import { judgeWebhooks } from '../../../../src/domains/care/compose/webhooks.ts';
 import { remediateConfiguration } from '../../../../src/domains/care/model/remediate.ts';
@@ -47,7 +48,7 @@ function judge(files: Readonly<Record<string, string>>, paths: readonly string[]
     writeFileSync(join(cwd, path), text);
   }
   const request = { paths, cwd, readStdin: async () => new TextEncoder().encode(stdin) };
-  return { judged: judgeWebhooks(request), validated: validatePaths(request) };
+  return { judged: judgeWebhooks(request, findDocuments), validated: validatePaths(request) };
 }
 
 describe('webhook configurations in files', () => {
