@@ -1,5 +1,6 @@
 import type { TokenRequest } from '../compose/cluster/token.ts';
 import type { DocumentsRequest, FoundDocuments } from '../compose/documents.ts';
+import type { DomainRender } from '../compose/render/domain-render.ts';
 import type { CliCommand, Examples, ProcessContext } from './command.ts';
 import type { ListedKind } from './lists/listed-kind.ts';
 
@@ -43,6 +44,8 @@ export interface DomainViews {
 export interface DomainCli {
   readonly commands: readonly DomainCommand[];
   readonly views: () => Promise<DomainViews>;
+  /** The option of `render` with the file that {@link DomainRender.read} reads; absent: there is none. */
+  readonly renders?: { readonly option: string; readonly what: string };
 }
 
 /** Rows of the core with those of domains: each group stands directly after the row that it names, else at the end. */

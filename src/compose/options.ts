@@ -38,19 +38,6 @@ export interface StopSignals {
   readonly second: AbortSignal;
 }
 
-/** Options of `fleetrelay probe-proxy`. */
-export interface ProbeProxyOptions {
-  /** Port of the Application Probe Proxy; absent: it is not served. */
-  readonly port?: number | undefined;
-  /** Port of the listed Virtual Probes; absent: they are not served. */
-  readonly virtualProbesPort?: number | undefined;
-  readonly podIp: string;
-  readonly sourceAddress?: string | undefined;
-  /** File with the list of the probes that are passed on; absent: all are. */
-  readonly probes?: string | undefined;
-  readonly logLevel: LogLevel;
-}
-
 /** How a log is written. `auto`: `text` on a terminal, else `json`. */
 export type LogFormat = 'auto' | 'text' | 'json';
 

@@ -1,5 +1,6 @@
 import type { DomainCli } from '../cli/domain-cli.ts';
 import type { OpenAgentDomain } from '../compose/agent/agent-domain.ts';
+import type { DomainRender } from '../compose/render/domain-render.ts';
 import type { ServerPart } from '../compose/serve/server-part.ts';
 import type { Domain } from '../engine/domain.ts';
 import type { DomainManifest } from '../manifest/kinds/decoders.ts';
@@ -20,4 +21,6 @@ export interface DomainShell {
   readonly server?: () => Promise<ServerPart>;
   /** Its commands, and what `get` and `explain` show of it; absent: the command line has nothing of it. */
   readonly cli?: DomainCli;
+  /** What it adds to an evaluation of a folder; absent: nothing besides its engine. */
+  readonly render?: () => Promise<DomainRender>;
 }

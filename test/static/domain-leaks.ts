@@ -4,8 +4,5 @@ export const LEAKS: readonly string[] = [
   'src/compose/manifests/agent-rights.ts',
   'src/compose/manifests/agent-webhook.ts',
   'src/compose/manifests/installed-agent.ts',
-  'src/compose/render/evaluate.ts',
-  'src/compose/render/insights.ts',
-  'src/compose/render/reports.ts',
   'src/model/agent-settings.ts',
 ];

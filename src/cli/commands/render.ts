@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Finding, Rendering } from '../../compose/render/render.ts';
+import { domains } from '../../domains/domains.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
@@ -11,7 +12,6 @@ import { type TextOutput, writeDiagnostics } from '../output.ts';
 
 interface Flags {
   readonly clusters?: string;
-  readonly insights?: string;
   readonly at?: number;
   readonly status?: string;
   readonly config?: string;
@@ -20,16 +20,22 @@ interface Flags {
   readonly outputDir?: string;
 }
 
+/** The options that name a file of a domain. */
+const FILES = domains.flatMap(({ name, cli }) =>
+  cli?.renders === undefined ? [] : [{ ...cli.renders, domain: name }],
+);
+
 /** `fleetrelay render [PATH]`: what the engine makes of a folder, once. Exit code 1 if a file is invalid. */
 export function renderCommand(context: CliContext): CliCommand {
-  return newCommand('render', context)
+  const command = newCommand('render', context)
     .summary('what clusters should hold and what status would say, from a folder, without a server')
     .description(
       'Evaluates a repository folder once, as a server would. Prints the objects of each cluster, the status documents and all diagnostics. Findings go to stderr as well; the exit code is 1 if a file is invalid.',
     )
     .argument('[path]', 'folder of the repository', '.')
-    .option('--clusters <dir>', 'live state: a directory cluster in each folder DIR/NAME')
-    .option('--insights <file>', 'DataplaneInsights: which declared data planes are connected (default: none ever was)')
+    .option('--clusters <dir>', 'live state: a directory cluster in each folder DIR/NAME');
+  for (const { option, what } of FILES) command.option(`--${option} <file>`, what);
+  return command
     .option('--at <time>', 'the time, RFC 3339 (default: now)', time)
     .option('--status <dir>', 'a checkout of the status branch: the status that was written last')
     .option(
@@ -55,7 +61,7 @@ export function renderCommand(context: CliContext): CliCommand {
     .action(async (folder: string, { output, ...flags }: Flags) => {
       refuseUsage([[flags.source !== undefined && flags.config === undefined, '--source needs --config']]);
       const { cwd, version } = context;
-      const rendering = await context.roots.render({ folder, cwd, version, ...flags });
+      const rendering = await context.roots.render({ folder, cwd, version, files: filesOf(command.opts()), ...flags });
       const shown = rendering.findings.map((finding) => asWritten(finding, folder, flags.clusters));
       writeDiagnostics(context.stderr, shown);
       if (output !== undefined || flags.outputDir === undefined) {
@@ -63,6 +69,16 @@ export function renderCommand(context: CliContext): CliCommand {
       }
       context.exit(rendering.isInvalid ? EXIT.notWell : EXIT.ok);
     });
+}
+
+/** The files that options name, by the domain that reads them. */
+function filesOf(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    FILES.flatMap(({ domain, option }) => {
+      const file = flags[option];
+      return typeof file === 'string' ? [[domain, file]] : [];
+    }),
+  );
 }
 
 function time(text: string): number {
@@ -74,7 +90,7 @@ function time(text: string): number {
 /** The diagnostic with its path below the folder as the command line names it. */
 function asWritten({ folder, diagnostic }: Finding, repository: string, clusters = ''): Diagnostic {
   const { at } = diagnostic;
-  if (folder === 'insights') return diagnostic;
+  if (folder === 'given') return diagnostic;
   const below = (folder === 'repository' ? repository : clusters).replace(/\/+$/, '');
   return at === undefined || below === '.' ? diagnostic : { ...diagnostic, at: { ...at, path: `${below}/${at.path}` } };
 }

@@ -7,7 +7,7 @@ import { createLiveFiles } from '../../adapters/directory/live-files.ts';
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
 import { createDiscovery } from '../../agent/discovery/discovery.ts';
 import { EMPTY_INVENTORY } from '../../agent/reconciler/inventory.ts';
-import type { StreamState } from '../../domains/health/model/dataplane-health.ts';
+import { domainRenders } from '../../domains/renders.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { ObjectDecision } from '../../engine/output/decisions.ts';
 import type { KindState, LiveObject } from '../../model/agent.ts';
@@ -25,7 +25,7 @@ import { trustedStatus } from '../../runtime/status/status-documents.ts';
 import { agentSettings } from '../../sinks/agents/settings.ts';
 import { openEvaluation } from '../evaluate.ts';
 import type { Checkout } from '../read-checkout.ts';
-import { reportsOfRecorded } from './reports.ts';
+import type { InputFile } from './domain-render.ts';
 
 /**
  * Computes what the engine makes of a checkout and of recorded clusters. Every recorded cluster counts as connected, and
@@ -33,7 +33,7 @@ import { reportsOfRecorded } from './reports.ts';
  *
  * @param at whole seconds since 1970: deadlines up to then have passed
  * @param written reads the status that was written last
- * @param streams of declared data planes, by `MESH/NAME`
+ * @param files with inputs of domains
  * @param version of the program
  */
 export function evaluate(
@@ -41,11 +41,11 @@ export function evaluate(
   clusters: readonly RecordedCluster[],
   at: number,
   written: StatusFolder = () => undefined,
-  streams: ReadonlyMap<string, StreamState> = new Map(),
+  files: readonly InputFile[] = [],
   version?: string,
 ): Engine {
   const engine = openEvaluation(checkout, version);
-  for (const [key, stream] of streams) engine.domainInputs.health?.connections?.set('', key, stream);
+  for (const file of files) file.stage(engine);
   const digests = new Map(clusters.map((cluster) => [cluster.name, digestsOf(cluster)]));
   if (clusters.length > 0) {
     // The settings of agents come from the repository.
@@ -169,7 +169,9 @@ function discover({ live }: RecordedCluster, settings: AgentSettings, nowMillis:
     { publishInput: ({ objects, kinds }) => void published.push({ objects: [...objects.values()], kinds }) },
     () => settings,
   );
-  discovery.report('care', reportsOfRecorded(live, settings, nowMillis));
+  for (const { name, reports } of domainRenders) {
+    if (reports !== undefined) discovery.report(name, reports(live, settings, nowMillis));
+  }
   discovery.take(live, EMPTY_INVENTORY.records);
   const [snapshot] = published;
   if (snapshot === undefined) throw new Error('the first state of a cluster was not published');

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import type { Declared } from '../../engine/fleet/declared.ts';
+import { domainRenders } from '../../domains/renders.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { compareDiagnostics, type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
+import { compareDiagnostics, type Diagnostic } from '../../model/diagnostic.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { locatedDiagnostics } from '../../runtime/api/locator.ts';
@@ -10,6 +10,7 @@ import { configuredSource, type SourceChoice } from '../configured-source.ts';
 import { FINDINGS_OF_ABSENCE } from '../evaluate.ts';
 import { systemDeps } from '../kube.ts';
 import { type Checkout, readCheckout } from '../read-checkout.ts';
+import type { InputFile } from './domain-render.ts';
 import {
   evaluate,
   openStatusFolder,
@@ -17,7 +18,6 @@ import {
   readRecordedClusters,
   type StatusFolder,
 } from './evaluate.ts';
-import { type Insights, readInsights } from './insights.ts';
 import { prepareFolder, type RenderedObject, writeObjects } from './object-files.ts';
 
 /** The options of `fleetrelay render`. Folders are relative to `cwd`. */
@@ -26,8 +26,8 @@ export interface RenderRequest extends SourceChoice {
   readonly folder: string;
   /** A folder with a directory cluster in each folder of it; absent: no cluster has reported. */
   readonly clusters?: string;
-  /** A file of DataplaneInsights: which declared data planes are connected; absent: none ever was. */
-  readonly insights?: string;
+  /** Files with inputs of domains, by the name of the domain. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Milliseconds since 1970; absent: now. */
   readonly at?: number;
   /** A checkout of the status branch with the status written last; absent: no status was written. */
@@ -54,9 +54,9 @@ export interface Rendering {
   readonly isInvalid: boolean;
 }
 
-/** A diagnostic with a path relative to a folder of the request; that of the insights is as the request has it. */
+/** A diagnostic with a path relative to a folder of the request; that of a file of a domain is `given` by the request. */
 export interface Finding {
-  readonly folder: 'repository' | 'clusters' | 'insights';
+  readonly folder: 'repository' | 'clusters' | 'given';
   readonly diagnostic: Diagnostic;
 }
 
@@ -65,46 +65,37 @@ export interface Finding {
  * if a folder cannot be read or written.
  */
 export async function renderRepository(request: RenderRequest): Promise<Rendering> {
-  const { folder, clusters, insights: insightsFile, status, outputDir, version, cwd } = request;
+  const { folder, clusters, status, outputDir, version, cwd } = request;
   const deps = systemDeps();
   if (outputDir !== undefined) await prepareFolder(resolve(cwd, outputDir));
   const at = Math.floor((request.at ?? deps.clock.now()) / 1000);
   const checkout = await readCheckout(deps, resolve(cwd, folder), await configuredSource(request, cwd));
   const recorded = clusters === undefined ? [] : await readRecordedClusters(resolve(cwd, clusters), deps.clock);
-  const insights =
-    insightsFile === undefined ? undefined : await readInsights(resolve(cwd, insightsFile), insightsFile);
+  const files = await readFiles(request);
   const written = status === undefined ? undefined : openStatusFolder(resolve(cwd, status));
-  const engine = evaluate(checkout, recorded, at, written, insights?.streams, version);
-  const rendering = withInsights(await renderingOf(engine, checkout, recorded, at, written), engine, insights);
+  const engine = evaluate(checkout, recorded, at, written, files, version);
+  const rendering = withFiles(await renderingOf(engine, checkout, recorded, at, written), engine, files);
   if (outputDir !== undefined) await writeObjects(resolve(cwd, outputDir), rendering.clusters, rendering.objectsOf);
   return rendering;
 }
 
-/** Adds the findings in the insights: their own, and a warning for each data plane that no file declares. */
-function withInsights(rendering: Rendering, { declarations }: Engine, insights?: Insights): Rendering {
-  if (insights === undefined) return rendering;
-  const { streams, diagnostics, path } = insights;
-  const declared = new Set(
-    [...declarations.entries('Dataplane')].map(({ value }) => {
-      const { mesh, name } = (value as Declared<'Dataplane'>).value.dataplane;
-      return `${mesh}/${name}`;
+/** Reads the files that the request names. */
+function readFiles({ files = {}, cwd }: RenderRequest): Promise<readonly InputFile[]> {
+  return Promise.all(
+    domainRenders.flatMap(({ name, read }) => {
+      const path = files[name];
+      return path === undefined || read === undefined ? [] : [read(resolve(cwd, path), path)];
     }),
   );
-  const unknown = [...streams.keys()]
-    .filter((key) => !declared.has(key))
-    .map((key) =>
-      diagnosticOf({
-        severity: 'warning',
-        reason: 'WrongValue',
-        message: `no Dataplane ${key} is declared: its DataplaneInsight has no effect`,
-        at: { path },
-      }),
-    );
-  const own = [...diagnostics, ...unknown].map((diagnostic) => ({ folder: 'insights', diagnostic }) as const);
+}
+
+/** Adds the findings in the files of domains. */
+function withFiles(rendering: Rendering, engine: Engine, files: readonly InputFile[]): Rendering {
+  const own = files.flatMap((file) => file.findings(engine));
   return {
     ...rendering,
-    findings: [...rendering.findings, ...own],
-    isInvalid: rendering.isInvalid || diagnostics.some(({ severity }) => severity === 'error'),
+    findings: [...rendering.findings, ...own.map((diagnostic) => ({ folder: 'given', diagnostic }) as const)],
+    isInvalid: rendering.isInvalid || own.some(({ severity }) => severity === 'error'),
   };
 }
 

@@ -18,4 +18,5 @@ export const care: DomainShell = {
     ],
     views: async () => (await import('./cli/views.ts')).careViews,
   },
+  render: async () => ({ reports: (await import('./compose/recorded-reports.ts')).reportsOfRecorded }),
 };

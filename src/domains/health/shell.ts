@@ -21,5 +21,10 @@ export const health: DomainShell = {
       },
     ],
     views: async () => (await import('./cli/views.ts')).healthViews,
+    renders: {
+      ...{ option: 'insights' },
+      what: 'DataplaneInsights: which declared data planes are connected (default: none ever was)',
+    },
   },
+  render: async () => ({ read: (await import('./compose/insights.ts')).readInsights }),
 };

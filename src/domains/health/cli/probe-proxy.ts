@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { ipAddress, logLevelOption, wholeNumber } from '../../../cli/arguments.ts';
 import { type CliCommand, END_MS, newCommand, type ProcessContext, runIo } from '../../../cli/command.ts';
 import { type ExitCode, refuseUsage } from '../../../cli/exit-codes.ts';
-import type { LogLevel, ProbeProxyOptions, RunIo, StopSignals } from '../../../compose/options.ts';
+import type { LogLevel, RunIo, StopSignals } from '../../../compose/options.ts';
+import type { ProbeProxyOptions } from '../compose/probe-proxy/probe-proxy.ts';
 
 interface Flags {
   readonly port?: number;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readCheckout } from '../../../../src/compose/read-checkout.ts';
 import { evaluate, readRecordedClusters } from '../../../../src/compose/render/evaluate.ts';
-import { reportsOfRecorded } from '../../../../src/compose/render/reports.ts';
+import { reportsOfRecorded } from '../../../../src/domains/care/compose/recorded-reports.ts';
 import { type CareTasks, NO_SETTINGS } from '../../../../src/model/agent-settings.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { createTestAuthority, DAY_MS } from '../../../support/test-authority.ts';

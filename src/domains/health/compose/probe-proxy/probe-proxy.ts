@@ -3,12 +3,25 @@ import { resolve } from 'node:path';
 import { createSystemClock } from '../../../../adapters/system/clock.ts';
 import { createLineLog } from '../../../../adapters/system/line-log.ts';
 import { aborted } from '../../../../compose/aborted.ts';
-import type { ProbeProxyOptions, RunIo, StopSignals } from '../../../../compose/options.ts';
+import type { LogLevel, RunIo, StopSignals } from '../../../../compose/options.ts';
 import { errorText } from '../../../../model/messages.ts';
 import { createProber } from '../../adapters/probes/prober.ts';
 import { listenForProbes, proxyRequests, virtualRequests } from '../../adapters/probes/proxy-server.ts';
 import { createProbeList, type ListedProbe, parseProbeList } from '../../probes/probe-list.ts';
 import { createProbeMetrics } from '../../probes/probe-metrics.ts';
+
+/** Options of `fleetrelay probe-proxy`. */
+export interface ProbeProxyOptions {
+  /** Port of the Application Probe Proxy; absent: it is not served. */
+  readonly port?: number | undefined;
+  /** Port of the listed Virtual Probes; absent: they are not served. */
+  readonly virtualProbesPort?: number | undefined;
+  readonly podIp: string;
+  readonly sourceAddress?: string | undefined;
+  /** File with the list of the probes that are passed on; absent: all are. */
+  readonly probes?: string | undefined;
+  readonly logLevel: LogLevel;
+}
 
 /** How long probes are answered after the first signal. */
 const DRAIN_MS = 5_000;

@@ -1,31 +1,25 @@
 import { readFile as readBytes } from 'node:fs/promises';
-import { type StreamState, streamOfSubscriptions } from '../../domains/health/model/dataplane-health.ts';
-import { defaultDecodeLimits } from '../../manifest/limits.ts';
-import { type FieldProblem, fieldError } from '../../manifest/problem.ts';
-import { inOrder, readFile } from '../../manifest/read-file.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { quote } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import { parseRfc3339 } from '../../model/time.ts';
-
-/** What a file of DataplaneInsights says, and what is wrong in it. */
-export interface Insights {
-  /** As it was given. */
-  readonly path: string;
-  /** By `MESH/NAME`. */
-  readonly streams: ReadonlyMap<string, StreamState>;
-  readonly diagnostics: readonly Diagnostic[];
-}
+import type { InputFile } from '../../../compose/render/domain-render.ts';
+import type { Declared } from '../../../engine/fleet/declared.ts';
+import { defaultDecodeLimits } from '../../../manifest/limits.ts';
+import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
+import { inOrder, readFile } from '../../../manifest/read-file.ts';
+import { diagnosticOf } from '../../../model/diagnostic.ts';
+import { quote } from '../../../model/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { errorText } from '../../../model/messages.ts';
+import { parseRfc3339 } from '../../../model/time.ts';
+import { type StreamState, streamOfSubscriptions } from '../model/dataplane-health.ts';
 
 /**
- * Reads the DataplaneInsights of a file, in the flat form that Kuma uses outside Kubernetes. One with an error is left out.
- * Rejects with a text for a person if the file cannot be read.
+ * Reads the DataplaneInsights of a file, in the flat form that Kuma uses outside Kubernetes: which declared data planes are
+ * connected. One with an error is left out, and one of a data plane that no file declares is warned of. Rejects with a text for
+ * people if the file cannot be read.
  *
  * @param file the file on disk
  * @param path its path for diagnostics
  */
-export async function readInsights(file: string, path: string): Promise<Insights> {
+export async function readInsights(file: string, path: string): Promise<InputFile> {
   const bytes = await readBytes(file).catch((error: unknown) => {
     throw new Error(`the insights in ${path} cannot be read: ${errorText(error)}`);
   });
@@ -42,7 +36,30 @@ export async function readInsights(file: string, path: string): Promise<Insights
     }
     return problems.map((problem) => place(document, problem));
   });
-  return { path, streams, diagnostics: inOrder([...findings, ...found]) };
+  return {
+    stage: ({ domainInputs }) => {
+      for (const [key, stream] of streams) domainInputs.health?.connections?.set('', key, stream);
+    },
+    findings: ({ declarations }) => {
+      const declared = new Set(
+        [...declarations.entries('Dataplane')].map(({ value }) => {
+          const { mesh, name } = (value as Declared<'Dataplane'>).value.dataplane;
+          return `${mesh}/${name}`;
+        }),
+      );
+      const unknown = [...streams.keys()].filter((key) => !declared.has(key));
+      return [...inOrder([...findings, ...found]), ...unknown.map((key) => undeclared(key, path))];
+    },
+  };
+}
+
+function undeclared(key: string, path: string) {
+  return diagnosticOf({
+    severity: 'warning',
+    reason: 'WrongValue',
+    message: `no Dataplane ${key} is declared: its DataplaneInsight has no effect`,
+    at: { path },
+  });
 }
 
 function problemsOf(value: JsonValue): FieldProblem[] {

@@ -1,9 +1,9 @@
-import { authoritiesIn, leasesIn } from '../../domains/care/adapters/directory.ts';
-import { leaseWorkOf, madeLeaseReport } from '../../domains/care/agent/lease-report.ts';
-import { CERTIFICATE_REPORT, LEASE_REPORT } from '../../domains/care/model/reports.ts';
-import { type AgentReports, madeReport, reportsOf } from '../../model/agent-report.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
-import type { LiveState } from '../../ports/cluster-api.ts';
+import { type AgentReports, madeReport, reportsOf } from '../../../model/agent-report.ts';
+import type { AgentSettings } from '../../../model/agent-settings.ts';
+import type { LiveState } from '../../../ports/cluster-api.ts';
+import { authoritiesIn, leasesIn } from '../adapters/directory.ts';
+import { leaseWorkOf, madeLeaseReport } from '../agent/lease-report.ts';
+import { CERTIFICATE_REPORT, LEASE_REPORT } from '../model/reports.ts';
 
 /** The reports that the agent of a recorded cluster would make for the care of Shoots at a moment. */
 export function reportsOfRecorded(
