@@ -8,6 +8,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { LoopDelays } from '../event-loop.ts';
+import { serverSettings } from '../fleet/as-shipped.ts';
 import { memoryOf } from '../process-figures.ts';
 import type { WaitAnswer } from '../push/agents.ts';
 import { type PushFleet, startPushFleet } from '../push/fleet.ts';
@@ -24,6 +25,7 @@ const TURN_MS = Number(process.env.BENCH_TURN_MS ?? 5_000);
 const ASK_MS = 50;
 const GOALS = { othersP99Ratio: 1.5, loopCpuP999: 50, loopCpuMax: 100, serverPeakMiB: 600 };
 /** More options of Node for the server. */
+const EVENT_LOOP = new URL('../event-loop.ts', import.meta.url).href;
 const SERVER_OPTIONS = process.env.BENCH_SERVER_OPTIONS ?? '';
 /** The hostile agent's Services are mirrored to a cluster without an agent. */
 const MIRRORED = process.env.BENCH_MIRRORED !== 'no';
@@ -46,6 +48,7 @@ interface Phase {
 export async function run(args: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-bench-'));
   const delays = join(folder, 'event-loop');
+  const settings = serverSettings();
   const agents = start('../push/agents.ts', { UV_THREADPOOL_SIZE: String(AGENTS) });
   const hostile = start('./attack.ts', {});
   let fleet: PushFleet | undefined;
@@ -53,7 +56,8 @@ export async function run(args: readonly string[]): Promise<void> {
     fleet = await startPushFleet(folder, AGENTS, {
       files: MIRRORED ? MIRROR : {},
       serverEnv: {
-        NODE_OPTIONS: `--import=${new URL('../event-loop.ts', import.meta.url).href} ${SERVER_OPTIONS}`,
+        ...settings,
+        NODE_OPTIONS: [settings.NODE_OPTIONS, `--import=${EVENT_LOOP}`, SERVER_OPTIONS].join(' '),
         BENCH_EVENT_LOOP: delays,
       },
     });

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import type { Clock } from '../../ports/clock.ts';
 
 /** The event loop and V8 of this process. */
@@ -8,6 +8,10 @@ export interface Runtime {
   busyShare(): number;
   /** Switches V8's memory saver: earlier collections that return pages, at several times the processor time. */
   saveMemory(saves: boolean): void;
+  /** Bytes of the heap that are in use, garbage included. */
+  heapBytes(): number;
+  /** Sets by how many percent the heap grows between two collections of all of it; 0: as V8 sees fit, up to four times as large. */
+  growBy(percent: number): void;
 }
 
 /** Interval of the looks at the event loop. A burst is slowed down for this long at most. */
@@ -20,16 +24,26 @@ const QUIET = 0.2;
 const RESTS_AFTER = 5;
 /** Duration of the memory saver, in looks: after it V8 has returned all pages that it can. */
 const SAVES_FOR = 15;
+/** From this size on the heap grows slowly: a quarter of garbage costs little memory in a small heap, and much in a large one. */
+const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
+const GROWS_BY_PERCENT = 25;
 /** Interval of the memory saver while the process rests, in looks: ten minutes. */
 const SAVES_EVERY = 300;
 
 /**
  * Switches V8's memory saver on for a while when the process rests, and again every ten minutes: a server rests for most of
- * its life, and V8 would keep the memory of a burst for as long as the process lives. Returns what ends it.
+ * its life, and V8 would keep the memory of a burst for as long as the process lives. A large heap grows slowly: otherwise V8 lets as
+ * much garbage collect as it holds objects. Returns what ends it.
  */
 export function releaseIdleMemory(clock: Pick<Clock, 'schedule'>, runtime: Runtime = createRuntime()): () => void {
   let saves = false;
   let quiet = 0;
+  let percent = 0;
+  const grow = (): void => {
+    const next = runtime.heapBytes() < LARGE_HEAP_BYTES ? 0 : GROWS_BY_PERCENT;
+    if (next !== percent) runtime.growBy(next);
+    percent = next;
+  };
   const look = (): void => {
     const share = runtime.busyShare();
     // Once the process rests, only a burst ends it.
@@ -38,6 +52,7 @@ export function releaseIdleMemory(clock: Pick<Clock, 'schedule'>, runtime: Runti
     const next = rested >= 0 && rested % SAVES_EVERY < SAVES_FOR;
     if (next !== saves) runtime.saveMemory(next);
     saves = next;
+    grow();
     cancel = clock.schedule(LOOK_MS, look);
   };
   let cancel = clock.schedule(LOOK_MS, look);
@@ -53,7 +68,9 @@ function createRuntime(): Runtime {
       last = now;
       return utilization;
     },
-    // V8 reads this flag at each collection.
+    // V8 reads these flags at each collection.
     saveMemory: (saves) => setFlagsFromString(saves ? '--memory-saver-mode' : '--no-memory-saver-mode'),
+    heapBytes: () => getHeapStatistics().used_heap_size,
+    growBy: (percent) => setFlagsFromString(`--heap-growing-percent=${percent}`),
   };
 }

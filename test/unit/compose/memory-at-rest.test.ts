@@ -11,6 +11,8 @@ async function switchesOf(shares: readonly number[]): Promise<readonly string[]>
   const end = releaseIdleMemory(clock, {
     busyShare: () => shares[looks++] ?? 0,
     saveMemory: (saves) => switches.push(`${looks} ${saves ? 'save' : 'spend'}`),
+    heapBytes: () => 0,
+    growBy: () => expect.unreachable('a small heap grows as V8 sees fit'),
   });
   await clock.advance(shares.length * 2_000);
   end();
@@ -39,8 +41,30 @@ describe('memory at rest', () => {
     expect(await switchesOf([...rest(5), 0.4, 0.5, 1, ...rest(6)])).toEqual(['5 save', '7 spend', '13 save']);
   });
 
+  it('grows slowly while the heap is large', async () => {
+    const clock = createVirtualClock();
+    const MIB = 1024 * 1024;
+    const sizes = [60, 127, 128, 900, 900, 100].map((size) => size * MIB);
+    const percents: string[] = [];
+    let looks = 0;
+    const end = releaseIdleMemory(clock, {
+      busyShare: () => 1,
+      saveMemory: () => expect.unreachable('a busy process does not save memory'),
+      heapBytes: () => sizes[looks++] ?? 0,
+      growBy: (percent) => percents.push(`${looks} ${percent}`),
+    });
+    await clock.advance(sizes.length * 2_000);
+    end();
+    expect(percents).toEqual(['3 25', '6 0']);
+  });
+
   it('is saved by flags that this Node.js knows, also after its start', () => {
-    const flags = ['--memory-saver-mode', '--no-memory-saver-mode'];
+    const flags = [
+      '--memory-saver-mode',
+      '--no-memory-saver-mode',
+      '--heap-growing-percent=25',
+      '--heap-growing-percent=0',
+    ];
     const script = flags.map((flag) => `require('node:v8').setFlagsFromString('${flag}')`).join(';');
     const { stderr, status } = spawnSync(process.execPath, ['-e', `setTimeout(() => { ${script} }, 1)`], {
       encoding: 'utf8',
