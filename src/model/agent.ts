@@ -147,6 +147,8 @@ export interface LiveObject {
   readonly content?: Uint8Array;
   /** The text of `value` as its agent sent it, if it is known: canonical JSON. */
   readonly text?: string;
+  /** Length of `text` in UTF-8. Absent: it is counted. */
+  readonly bytes?: number;
   readonly digest: Digest;
 }
 

@@ -1,5 +1,6 @@
 import type { InputDelta } from './agent.ts';
 import { BUCKETS, bucketOf } from './digest.ts';
+import { contentLength } from './live-object.ts';
 
 /** A part has at most so many records, and only its last record goes beyond this length of contents. */
 export const PART_RECORDS = 500;
@@ -12,7 +13,7 @@ type InputPart = Pick<InputDelta, 'upserts' | 'removals'>;
 /** Whether a step is one part. */
 export function isOnePart({ upserts, removals }: InputPart, most = PART_RECORDS): boolean {
   if (upserts.length + removals.length > most) return false;
-  return upserts.reduce((length, { text }) => length + (text?.length ?? 0), 0) <= PART_LENGTH;
+  return upserts.reduce((length, object) => length + contentLength(object), 0) <= PART_LENGTH;
 }
 
 /** Divides a step into parts, so that work on it can stop between them: first all upserts, then all removals. */
@@ -21,8 +22,7 @@ export function* inputParts(step: InputPart, most = PART_RECORDS): Generator<Inp
     yield step;
     return;
   }
-  const lengthOf = ({ text }: { readonly text?: string }): number => text?.length ?? 0;
-  for (const upserts of bucketParts(step.upserts, ({ key }) => key, { most, lengthOf }))
+  for (const upserts of bucketParts(step.upserts, ({ key }) => key, { most, lengthOf: contentLength }))
     yield { upserts, removals: [] };
   for (const removals of bucketParts(step.removals, (key) => key, { most })) yield { upserts: [], removals };
 }

@@ -2,6 +2,7 @@ import type { LiveObject } from './agent.ts';
 import type { Digest } from './ids.ts';
 import { isJsonObject, type JsonObject, parseJson } from './json.ts';
 import type { ObjectKey } from './object-key.ts';
+import { PackedText, type Place } from './packed-texts.ts';
 
 /**
  * A live object that keeps its content as text, which takes a third of the memory and whose size a sender cannot multiply by
@@ -27,13 +28,46 @@ class TextObject implements LiveObject {
   }
 
   get value(): JsonObject {
-    const known = parsed.get(this);
-    if (known !== undefined) return known;
-    const read = parseJson(this.text);
-    if (!isJsonObject(read)) throw new Error('the content of a live object is not an object');
-    parsed.set(this, read);
-    return read;
+    return parsedValue(this);
   }
+}
+
+/** A live object whose text is packed; it is read, and parsed, on access. */
+export function packedObjectOf(key: ObjectKey, digest: Digest, place: Place): LiveObject {
+  return new PackedObject(key, digest, place);
+}
+
+class PackedObject extends PackedText implements LiveObject {
+  readonly key: ObjectKey;
+  readonly digest: Digest;
+
+  constructor(key: ObjectKey, digest: Digest, place: Place) {
+    super(place);
+    this.key = key;
+    this.digest = digest;
+  }
+
+  get value(): JsonObject {
+    return parsedValue(this);
+  }
+}
+
+/** A live object with a text. */
+type WithText = Pick<LiveObject, 'bytes'> & { readonly text: string };
+
+/** Parses the text of a live object, if its value is not among those that were read last. */
+function parsedValue(object: WithText): JsonObject {
+  const known = parsed.get(object);
+  if (known !== undefined) return known;
+  const read = parseJson(object.text);
+  if (!isJsonObject(read)) throw new Error('the content of a live object is not an object');
+  parsed.set(object, read);
+  return read;
+}
+
+/** Length of the content of a live object: in bytes, or of its text. 0: neither is known. */
+export function contentLength(object: Pick<LiveObject, 'bytes' | 'content' | 'text'>): number {
+  return object.bytes ?? object.content?.length ?? object.text?.length ?? 0;
 }
 
 /** Length of the texts whose values stay at least: those of a part of a snapshot, which several computations read in one commit. */
@@ -47,19 +81,19 @@ const parsed = createRecentValues();
  * that is more memory than its texts.
  */
 function createRecentValues() {
-  let recent = new Map<TextObject, JsonObject>();
+  let recent = new Map<WithText, JsonObject>();
   let earlier = recent;
   let length = 0;
-  const set = (object: TextObject, value: JsonObject): void => {
+  const set = (object: WithText, value: JsonObject): void => {
     recent.set(object, value);
-    length += object.text.length;
+    length += object.bytes ?? object.text.length;
     if (length < KEPT_LENGTH && recent.size < KEPT_OBJECTS) return;
     earlier = recent;
     recent = new Map();
     length = 0;
   };
   return {
-    get: (object: TextObject): JsonObject | undefined => {
+    get: (object: WithText): JsonObject | undefined => {
       const known = recent.get(object);
       if (known !== undefined) return known;
       const before = earlier.get(object);

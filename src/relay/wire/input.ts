@@ -7,15 +7,24 @@ import {
   type ObjectResult,
   TAKES_SUSPENDED,
 } from '../../model/agent.ts';
+import { bucketOf } from '../../model/digest.ts';
 import { short } from '../../model/drift.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
-import { liveObjectOf } from '../../model/live-object.ts';
+import { liveObjectOf, packedObjectOf } from '../../model/live-object.ts';
 import { healthStates } from '../../model/object-health/health.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import { createTextPacker } from '../../model/packed-texts.ts';
 import { type Excess, excessOf } from '../../model/quotas.ts';
 import type { RelayLimits } from '../limits.ts';
-import { type Assembler, batches, createAssembler, objectRecords, type RecordInit } from './records.ts';
+import {
+  type Assembler,
+  batches,
+  createAssembler,
+  objectRecords,
+  type ReadObject,
+  type RecordInit,
+} from './records.ts';
 import {
   clipText,
   digestBytes,
@@ -29,6 +38,12 @@ import {
 } from './scalars.ts';
 
 const KIND = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/;
+
+/**
+ * The texts of a larger step are packed as they arrive, after so many bytes. The parts that it is divided into have the objects of one
+ * bucket after the other, so each part reads a few blocks. The open blocks of all buckets take as much as this.
+ */
+const PACKED_FROM = 8 * 1024 * 1024;
 
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -74,7 +89,12 @@ export function createInputAssembler(
   const upserts = new Map<ObjectKey, LiveObject>();
   const removals: ObjectKey[] = [];
   const kinds = createKindReader();
+  const packer = createTextPacker();
   let size = { objects: 0, bytes: 0, kinds: 0 };
+  const liveObject = ({ key, digest, text, value, bytes }: ReadObject): LiveObject =>
+    size.bytes <= PACKED_FROM
+      ? liveObjectOf(key, digest, text, value)
+      : packedObjectOf(key, digest, packer.place(bytes, bucketOf(key)));
   const grow = (more: Partial<typeof size>): boolean => {
     const { objects = 0, bytes = 0, kinds: listed = 0 } = more;
     size = { objects: size.objects + objects, bytes: size.bytes + bytes, kinds: size.kinds + listed };
@@ -90,8 +110,8 @@ export function createInputAssembler(
       object(record) {
         const key = nextKey('object', record.key);
         const bytes = key.length + Number(record.size);
-        object(key, record, objectBytes, ({ digest, text, value }) => {
-          if (grow({ objects: 1, bytes })) upserts.set(key, liveObjectOf(key, digest, text, value));
+        object(key, record, objectBytes, (read) => {
+          if (grow({ objects: 1, bytes })) upserts.set(key, liveObject(read));
         });
       },
       removal: ({ key }) => void removals.push(nextKey('removal', key)),
@@ -108,6 +128,7 @@ export function createInputAssembler(
     () => {
       const excess = excessOf(size, quotas);
       if (excess !== undefined) return above(excess);
+      packer.finish();
       if (removals.some((key) => upserts.has(key))) {
         throw new ProtocolError('OutOfTurn', 'a key is in both upserts and removals');
       }

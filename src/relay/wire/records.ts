@@ -158,7 +158,7 @@ type Readers = {
 };
 
 /** An object whose content matches its digest. */
-interface ReadObject extends Content {
+export interface ReadObject extends Content {
   readonly key: ObjectKey;
   readonly digest: Digest;
   readonly origins: Origin[];

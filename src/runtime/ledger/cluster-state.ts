@@ -6,9 +6,10 @@ import type { Digest } from '../../model/ids.ts';
 import { inputParts, isOnePart } from '../../model/input-parts.ts';
 import { canonicalJson, type JsonValue, jsonEquals, objectOf } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
-import { liveObjectOf } from '../../model/live-object.ts';
+import { contentLength, liveObjectOf } from '../../model/live-object.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { metaOf } from '../../model/output.ts';
+import { releaseTexts } from '../../model/packed-texts.ts';
 import type { ReportedHolding } from '../../relay/session.ts';
 import type { TagProof } from '../../relay/trust/step-tags.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
@@ -33,7 +34,7 @@ export const clusterCodecs: { readonly [Kind in ClusterMapKind]: ValueCodec<Clus
     encode: (object) => [object.digest, object.text ?? canonicalJson(object.value)],
     decode: (json, key) => (Array.isArray(json) ? restoredObject(key, json[0], json[1]) : undefined),
     equals: (a, b) => a.digest === b.digest,
-    length: ({ text, content }) => text?.length ?? content?.length ?? 0,
+    length: contentLength,
   },
   kinds: jsonCodec(),
   results: jsonCodec(),
@@ -77,10 +78,14 @@ export function stageClusterMap<Kind extends ClusterMapKind>(
   changes: Iterable<readonly [string, ClusterMapTypes[Kind] | null]>,
 ): void {
   const input: Input<ClusterMapTypes[Kind]> = clusterInputs(engine)[kind];
+  const replaced: LiveObject[] = [];
   for (const [key, value] of changes) {
+    const before = kind === 'live' ? engine.inputs.live.latest(cluster, key) : undefined;
+    if (before !== undefined && before !== value) replaced.push(before);
     if (value === null) input.delete(cluster, key);
     else input.set(cluster, key, value);
   }
+  releaseTexts(replaced);
 }
 
 /**

@@ -64,8 +64,8 @@ export function createSnapshotSizes({ engine }: Pick<ServerParts, 'engine'>) {
 }
 
 function bytesOf(object: LiveObject): number {
-  const { key, content, text } = object;
-  return key.length + (content?.length ?? Buffer.byteLength(text ?? canonicalJson(object.value)));
+  const { key, bytes, content } = object;
+  return key.length + (bytes ?? content?.length ?? Buffer.byteLength(object.text ?? canonicalJson(object.value)));
 }
 
 function bytesOfKinds(kinds: readonly KindState[]): number {

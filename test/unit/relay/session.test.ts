@@ -16,6 +16,7 @@ import { parseFleetName } from '../../../src/model/ids.ts';
 import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
+import { PackedText } from '../../../src/model/packed-texts.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Log, LogData } from '../../../src/ports/log.ts';
 import { createRelayServer } from '../../../src/relay/server.ts';
@@ -331,6 +332,25 @@ test('a new agent process asks for the list and sends only the difference', asyn
   expect(requests).toContain('inputDigestsRequest');
   expect(world.owner.inputs.at(-1)?.delta).toMatchObject({ upserts: [{ key: configMapKey('b') }], removals: [] });
   expect(world.owner.inputs).toHaveLength(2);
+});
+
+test('the texts of a large input are packed as they arrive, and are as they were sent', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  const data = Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`c${at}`, `${at} ß`.repeat(4_000)]));
+  const input = inputOf(data);
+  client.publishInput(input);
+  await world.clock.advance(1_000);
+  const { upserts = [] } = world.owner.inputs.at(-1)?.delta ?? {};
+  expect(upserts).toHaveLength(600);
+  for (const { key, digest, text = '', value, bytes } of upserts) {
+    const sent = input.objects.get(key);
+    expect([digest, value, text]).toEqual([sent?.digest, sent?.value, canonicalJson(sent?.value ?? {})]);
+    if (bytes !== undefined) expect(bytes).toBe(Buffer.byteLength(text));
+  }
+  const packed = upserts.filter((object) => object instanceof PackedText);
+  expect(packed.length).toBeGreaterThan(200);
+  expect(packed.length).toBeLessThan(600);
 });
 
 test('an unchanged input is stated once per link, without content', async () => {

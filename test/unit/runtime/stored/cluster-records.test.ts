@@ -1,21 +1,26 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { engineDomains } from '../../../../src/domains/engines.ts';
 import { createGraph } from '../../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../../src/engine/graph.ts';
-import { sha256 } from '../../../../src/model/digest.ts';
+import type { InputDelta } from '../../../../src/model/agent.ts';
+import { bucketOf, sha256 } from '../../../../src/model/digest.ts';
 import { atOnce } from '../../../../src/model/in-slices.ts';
 import type { Registration } from '../../../../src/model/ledger.ts';
+import { packedObjectOf } from '../../../../src/model/live-object.ts';
 import type { ObjectKey } from '../../../../src/model/object-key.ts';
+import { createTextPacker } from '../../../../src/model/packed-texts.ts';
 import type { SnapshotStore, StoreWrite } from '../../../../src/ports/snapshot-store.ts';
 import { snapshotOf } from '../../../../src/runtime/ledger/cluster-state.ts';
 import { createLedger } from '../../../../src/runtime/ledger/ledger.ts';
 import { readRecords } from '../../../../src/runtime/ledger/records.ts';
-import { liveConfigMap } from '../../../support/relay-world.ts';
+import { noise, reachableMemory } from '../../../support/reachable-memory.ts';
+import { configMapKey, liveConfigMap } from '../../../support/relay-world.ts';
 import { createSharedMemory } from '../../../support/shared-memory-store.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { journalOn, keysOf, read } from '../../../support/stored-maps.ts';
 import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
 
+const MIB = 1024 * 1024;
 const registration = { cluster: 'east', id: 'one', warm: true, position: { epoch: 1, sequence: 1 } } as Registration;
 const entry = (text: string) => ({ digest: sha256(text), origins: [], scope: [], phase: 'accepted' as const });
 const key = '/ConfigMap/web/a' as ObjectKey;
@@ -123,4 +128,31 @@ describe('the records of a cluster among several processes', () => {
     const reading = await read(memory.open(), 'clusters/east/entries');
     expect(reading.type === 'complete' && [...reading.map.values]).toEqual([[key, entry('2')]]);
   });
+});
+
+test('the texts of a snapshot in parts take no memory after small steps have removed its objects', async () => {
+  const [memory, clock] = [createSharedMemory(), createVirtualClock()];
+  const { engine, ledger } = await replica(memory.open(), clock);
+  ledger.setRegistration('east', registration);
+  const [count, kept] = [10_000, 20];
+  const before = reachableMemory();
+  const packer = createTextPacker();
+  const keys = Array.from({ length: count }, (_, at) => configMapKey(`c${at}`));
+  const upserts = keys.map((key, at) =>
+    packedObjectOf(key, sha256(key), packer.place(Buffer.from(noise(at, 2_000)), bucketOf(key))),
+  );
+  packer.finish();
+  const takes = (delta: Partial<InputDelta>): void => {
+    for (const _ of ledger.takeInput('east', { ...step, ...delta }, { now: () => 1 })) engine.commit();
+    engine.commit();
+  };
+  takes({ upserts, kinds: [] });
+  upserts.length = 0;
+  expect(reachableMemory().buffers - before.buffers).toBeGreaterThan(18 * MIB);
+  for (let at = 0; at < count; at += 400) takes({ removals: keys.slice(at + kept, at + 400) });
+  const texts = Array.from(engine.inputs.live.latestEntries('east'), ({ value }) => value.text);
+  const expected = keys.flatMap((_, at) => (at % 400 < kept ? [noise(at, 2_000)] : []));
+  expect(texts.toSorted()).toEqual(expected.toSorted());
+  // Objects whose values were read last stay a while.
+  expect(reachableMemory().buffers - before.buffers).toBeLessThan(6 * MIB);
 });
