@@ -263,7 +263,12 @@ function stageKind<Kind extends ClusterMapKind>(
   const { ledger: entries, live, kinds, results } = engine.inputs;
   const input = { entries, live, kinds, results }[kind];
   const gone = [...input.latestEntries(cluster)].filter(({ key }) => !now.map.values.has(key));
-  stageClusterMap(engine, cluster, kind, Array.from(gone, ({ key }) => [key, null] as const));
+  stageClusterMap(
+    engine,
+    cluster,
+    kind,
+    Array.from(gone, ({ key }) => [key, null] as const),
+  );
   stageClusterMap(engine, cluster, kind, now.map.values as never);
 }
 
