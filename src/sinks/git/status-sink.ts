@@ -3,6 +3,7 @@ import type { FleetName } from '../../model/ids.ts';
 import { inSlices } from '../../model/in-slices.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
+import { releaseTexts } from '../../model/packed-texts.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
@@ -13,10 +14,12 @@ import {
   FLEET_FILE,
   fetchStatusTree,
   fleetFileText,
+  hasText,
   isManaged,
   noTree,
   type StatusTree,
   type WantedFile,
+  wantedFile,
 } from './status-tree.ts';
 
 export interface GitStatusSinkDeps {
@@ -154,7 +157,7 @@ export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusS
 
 function initialState({ repo }: GitStatusSinkDeps, options: GitStatusSinkOptions): State {
   return {
-    wanted: new Map([[FLEET_FILE, { text: fleetFileText(options.fleet), digest: undefined }]]),
+    wanted: new Map([[FLEET_FILE, wantedFile(fleetFileText(options.fleet))]]),
     summary: '',
     version: 0,
     published: 0,
@@ -194,14 +197,17 @@ function schedule(context: Context, publish: () => Promise<void>): void {
 function applyUpdate(state: State, changes: ReadonlyMap<string, string | null>, summary: string): boolean {
   // The first update counts even if it is empty: the branch may hold other files.
   let differs = state.version === 0;
+  const replaced: WantedFile['text'][] = [];
   for (const [path, text] of changes) {
     if (path === FLEET_FILE || !isManaged(path)) throw new Error(`${JSON.stringify(path)} is no path for status`);
-    if (text === null) differs = state.wanted.delete(path) || differs;
-    else if (state.wanted.get(path)?.text !== text) {
-      differs = true;
-      state.wanted.set(path, { text, digest: undefined });
-    }
+    const before = state.wanted.get(path);
+    if (text === null ? before === undefined : before !== undefined && hasText(before, text)) continue;
+    differs = true;
+    if (before !== undefined) replaced.push(before.text);
+    if (text === null) state.wanted.delete(path);
+    else state.wanted.set(path, wantedFile(text));
   }
+  releaseTexts(replaced);
   if (!differs) return false;
   state.summary = summary;
   state.version += 1;

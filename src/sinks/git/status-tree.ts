@@ -1,5 +1,6 @@
 import { sha256 } from '../../model/digest.ts';
 import { type Digest, type FleetName, quote } from '../../model/ids.ts';
+import { createTextPacker, PackedText } from '../../model/packed-texts.ts';
 import type { GitRepo, TreeChange } from '../../ports/git-repo.ts';
 
 /** The file at the root of a status branch that names its fleet. */
@@ -17,9 +18,21 @@ export interface StatusTree {
 
 /** A text that the branch should contain. */
 export interface WantedFile {
-  readonly text: string;
+  /** Packed after the branch has it: then it is needed again if the branch loses it, and to compare it with the next one. */
+  text: string | PackedText;
   /** Of the text; undefined until it is needed. An update can have very many texts, and is taken in one turn. */
   digest: Digest | undefined;
+}
+
+/** The file of that text, which is not on the branch. */
+export function wantedFile(text: string): WantedFile {
+  return { text, digest: undefined };
+}
+
+/** True if the file has this text. */
+export function hasText({ text: known }: WantedFile, text: string): boolean {
+  if (typeof known === 'string') return known === text;
+  return known.bytes === Buffer.byteLength(text) && known.text === text;
 }
 
 /** Why the branch cannot be used. `refused`: this fleet must not write it. */
@@ -134,15 +147,16 @@ export function* changesTo(
 > {
   const changes = new Map<string, string | null>();
   const digests = new Map<string, Digest>();
+  const published = createPublishedTexts((path, file) => wanted.get(path) === file);
   for (const [path, file] of [...wanted]) {
     yield;
-    const { text } = file;
-    const digest = file.digest ?? sha256(text);
+    const digest = file.digest ?? sha256(textIn(file));
     file.digest = digest;
     const known = tree.digests.get(path);
     digests.set(path, digest);
+    if (known === digest) published.add(path, file);
     // A fleet file that names this fleet in other bytes stays.
-    if (known !== digest && (path !== FLEET_FILE || known === undefined)) changes.set(path, text);
+    else if (path !== FLEET_FILE || known === undefined) changes.set(path, textIn(file));
   }
   for (const path of tree.digests.keys()) {
     yield;
@@ -151,4 +165,31 @@ export function* changesTo(
     changes.set(path, null);
   }
   return { changes, digests };
+}
+
+function textIn({ text }: WantedFile): string {
+  return typeof text === 'string' ? text : text.text;
+}
+
+/** So many characters are packed at once. A small rest stays as it is. */
+const PACKED_AT_ONCE = 32 * 1024;
+
+/** Packs the texts that the branch has. `isWanted`: the file was not replaced meanwhile. */
+function createPublishedTexts(isWanted: (path: string, file: WantedFile) => boolean) {
+  let waiting: (readonly [string, WantedFile])[] = [];
+  let length = 0;
+  return {
+    add: (path: string, file: WantedFile): void => {
+      if (typeof file.text !== 'string') return;
+      waiting.push([path, file]);
+      length += file.text.length;
+      if (length < PACKED_AT_ONCE) return;
+      const packer = createTextPacker();
+      for (const [at, each] of waiting) {
+        if (isWanted(at, each)) each.text = new PackedText(packer.place(Buffer.from(textIn(each))));
+      }
+      packer.finish();
+      [waiting, length] = [[], 0];
+    },
+  };
 }
