@@ -1,4 +1,5 @@
 import { createStoreLease } from '../../src/adapters/stores/store-lease.ts';
+import type { ServedDomain } from '../../src/compose/serve/server-part.ts';
 import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
 import { objectOf, parseJsonBytes } from '../../src/model/json.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -37,6 +38,8 @@ export interface ReplicaOptions {
   readonly statusFiles?: Map<string, string>;
   /** Resolves when the status branch answers. */
   readonly readStatus?: () => Promise<void>;
+  /** Absent: all of them. */
+  readonly domains?: readonly ServedDomain[];
   /** Envoys are served. */
   readonly xds?: XdsSetup;
   /** Its lease is not in the store. */
@@ -145,6 +148,7 @@ export async function createReplicaWorld(
       ...(options.statusFiles === undefined ? {} : { statusFiles: options.statusFiles }),
       ...(options.readStatus === undefined ? {} : { readStatus: options.readStatus }),
       ...(options.sources === undefined ? {} : { sources: options.sources }),
+      ...(options.domains === undefined ? {} : { domains: options.domains }),
       ...(options.xds === undefined ? {} : { xds: options.xds }),
       ...(options.deltaBytes === undefined ? {} : { deltaBytes: options.deltaBytes }),
       ...(options.beginSlice === undefined ? {} : { beginSlice: options.beginSlice }),
