@@ -134,8 +134,8 @@ export interface DomainMakes {
   readonly barred?: readonly Derived<Barred>[];
   /** Messages for two wants of the domain with one key. */
   readonly collisions?: Collisions;
-  /** How agents try objects, by cluster and key. */
-  readonly tries?: Derived<Tries>;
+  /** How agents try objects, by cluster and key; and why they do not try those that are stopped and what to do, as a clause. */
+  readonly tries?: { readonly of: Derived<Tries>; readonly whyStopped: string };
 }
 
 /** What a domain knows about the agents of clusters. */

@@ -298,7 +298,7 @@ function wireOutputs(
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, candidates, decisions, clusters, limits });
   const attempts = deriveAttempts(graph, { ...inputs, unsettled: indexUnsettled(graph, inputs.results) });
-  const tries = [attempts, ...wired.flatMap(({ parts }) => parts.makes?.tries ?? [])];
+  const tries = [attempts, ...wired.flatMap(({ parts }) => parts.makes?.tries?.of ?? [])];
   const outputs = deriveOutputs(graph, decisions, guards, tries);
   const pending = derivePending(graph, outputs, inputs.ledger);
   const { documentsByFile } = refused;

@@ -57,15 +57,13 @@ export function createAttempts(core: ServerCore) {
  * Why the agent of a cluster does not try an object at once for which a person has asked for that; undefined: it does. The request
  * counts when the reason has ended.
  */
-export function whyNotTried({ outputs, inputs }: Engine, cluster: string, key: ObjectKey): string | undefined {
+export function whyNotTried({ outputs, inputs, domains }: Engine, cluster: string, key: ObjectKey): string | undefined {
   const output = outputs.get(cluster, key);
   switch (output?.type) {
     case 'object':
       if (output.digest !== inputs.results.get(cluster, key)?.digest)
         return 'its content has changed since it failed: the agent tries the new content when it has arrived';
-      return output.stopped === true
-        ? 'an operation of its Shoot has failed, which stops it: see fleetrelay shoot retry'
-        : undefined;
+      return output.stopped === true ? whyStopped(domains, cluster, key) : undefined;
     case 'removing':
       return undefined;
     case 'remove':
@@ -78,6 +76,12 @@ export function whyNotTried({ outputs, inputs }: Engine, cluster: string, key: O
     case undefined:
       return 'it is not declared any more';
   }
+}
+
+/** What the domain says that stops the object. */
+function whyStopped(domains: Engine['domains'], cluster: string, key: ObjectKey): string | undefined {
+  const all = domains.flatMap(({ parts }) => parts.makes?.tries ?? []);
+  return all.find((tries) => tries.of.get(cluster, key)?.stopped === true)?.whyStopped;
 }
 
 /** Adds a request. Its time is higher than those of earlier requests, also if the clock was set back. */

@@ -93,10 +93,6 @@ const METRICS: Readonly<Record<string, Metric>> = {
     '1 if a person has suspended the cluster.',
     ofClusters(({ suspended }) => suspended !== null),
   ],
-  'fleetrelay_cluster_asleep{cluster}': [
-    '1 if the cluster is that of a hibernated Shoot, whose agent is not expected to answer.',
-    ofClusters(({ asleep }) => asleep !== undefined),
-  ],
   'fleetrelay_cluster_within_limits{cluster}': [
     '0 if the input of the cluster is above a quota, and the input snapshot of before stays.',
     ofClusters(

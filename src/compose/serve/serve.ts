@@ -219,7 +219,7 @@ async function startServer(
   );
   // Agents and the API are served until the server has drained.
   const listening = await parts.open(
-    'the ports for agents and Envoys',
+    'the ports of the relay and of domains',
     () => server.start(),
     async () => {
       await hooks.pullRequests.stop();

@@ -1,4 +1,7 @@
 import type { RunningPart, ServerPart, ServerPartDeps } from '../../../compose/serve/server-part.ts';
+import { compareText } from '../../../model/json.ts';
+import type { MetricDefinition } from '../../../server/metric-set.ts';
+import type { Reading } from '../../../server/metrics.ts';
 import { care } from '../engine/care.ts';
 import { declarationError } from '../model/declaration-error.ts';
 import { isOfGardener } from '../model/shoot.ts';
@@ -7,6 +10,13 @@ import { createOperationRequests, requestRecords } from '../runtime/operation-re
 import { createRemediationAudit } from '../runtime/remediation-audit.ts';
 import { SHOOT_METRICS } from '../server/shoot-metrics.ts';
 import { shootEvents } from '../sinks/shoot-events.ts';
+
+const ASLEEP: MetricDefinition = {
+  name: 'fleetrelay_cluster_asleep',
+  type: 'gauge',
+  labels: ['cluster'],
+  help: '1 if the cluster is that of a hibernated Shoot, whose agent is not expected to answer.',
+};
 
 /** The care of Shoots at a management server: what people ask of them, and what agents change of webhooks. */
 export const careServer: ServerPart = {
@@ -19,7 +29,7 @@ export const careServer: ServerPart = {
     },
   },
   // Some of them are named as counters, for they have the names that Gardener's exporter gave them.
-  metrics: SHOOT_METRICS.map((metric) => ({ ...metric, type: 'gauge' })),
+  metrics: [ASLEEP, ...SHOOT_METRICS.map((metric) => ({ ...metric, type: 'gauge' as const }))],
   create: createCareServer,
 };
 
@@ -27,13 +37,17 @@ function createCareServer(core: ServerPartDeps): RunningPart {
   const reported = core.engine.reported(care);
   if (reported === undefined) throw new Error('the engine was made without the care of Shoots');
   const requests = createOperationRequests(core, reported, core.replica);
-  const { remediations } = reported.parts;
+  const { remediations, asleep } = reported.parts;
   const noting = core.audit && createRemediationAudit(core, remediations, core.audit, core.replica.leads);
   return {
     acts: operationActs(core, requests),
     samples: () => {
       const shoots = reported.report.figures();
-      return new Map(SHOOT_METRICS.map(({ name, samples }) => [name, samples(shoots)]));
+      const clusters = [...core.engine.clusters.entries('')].map(({ key }) => key).sort(compareText);
+      return new Map<string, Reading>([
+        [ASLEEP.name, clusters.map((cluster) => [cluster, asleep.get('', cluster) !== undefined])],
+        ...SHOOT_METRICS.map(({ name, samples }) => [name, samples(shoots)] as const),
+      ]);
     },
     ...(noting && { lead: noting.lead }),
     stop: () => Promise.all([requests.stop(), noting?.stop()]),

@@ -30,6 +30,8 @@ import { deriveSnapshotsHere } from './visibility.ts';
 export interface CareParts extends DomainParts {
   readonly bindings: Derived<BoundShoot>;
   readonly hibernated: Derived<boolean>;
+  /** The clusters that sleep: as of {@link DomainAgents.asleep}. */
+  readonly asleep: Derived<string>;
   readonly declaredRequests: Derived<DeclaredRequest>;
   readonly answeredRequests: Input<AnsweredRequest>;
   /** What agents have done about webhooks of others, the oldest first. Partition and key: the cluster. */
@@ -74,7 +76,7 @@ export const care: Domain<CareParts> = {
     const mendable = deriveMendable(graph, core.documents);
     const { declaredRequests, answeredRequests } = operation;
     return {
-      ...{ bindings, hibernated, declaredRequests, answeredRequests, remediations },
+      ...{ bindings, hibernated, asleep, declaredRequests, answeredRequests, remediations },
       collections: {
         bySource: [],
         anywhere: [],
@@ -86,7 +88,12 @@ export const care: Domain<CareParts> = {
         ],
       },
       inputs: operation.inputs,
-      makes: { tries: operation.tries },
+      makes: {
+        tries: {
+          of: operation.tries,
+          whyStopped: 'an operation of its Shoot has failed, which stops it: see fleetrelay shoot retry',
+        },
+      },
       agents: { needs: agents.needs, asleep },
       deadlines: [ofAbsences, ofThresholds, ...ofConstraints.deadlines, ...checks.deadlines, ...operation.deadlines],
       report: (after) => {
