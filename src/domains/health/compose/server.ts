@@ -3,7 +3,7 @@ import type { Texts } from '../../../api/domain-api.ts';
 import { renewToken } from '../../../compose/serve/process-api.ts';
 import type { RunningPart, ServerPart, ServerPartDeps, ServerProcess } from '../../../compose/serve/server-part.ts';
 import { dataplaneSubject } from '../model/dataplane.ts';
-import { dataplaneView } from '../runtime/dataplane-view.ts';
+import { dataplaneView } from '../runtime/dataplane-question.ts';
 import { reportRecords } from '../runtime/reports.ts';
 import { streamRecords } from '../runtime/streams.ts';
 import { HEALTH_METRICS, healthSamples } from '../server/health-metrics.ts';

@@ -1,13 +1,13 @@
 import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { DeclaredDataplaneView } from '../../../../api/server-api.ts';
 import type { RunIo } from '../../../../compose/options.ts';
 import { isLoopback } from '../../../../http/loopback.ts';
 import { parseIp } from '../../../../model/ip-address.ts';
 import { objectOf, textOf } from '../../../../model/json.ts';
 import { errorText } from '../../../../model/messages.ts';
 import { apiHost, displayAddress } from '../../../../server/listen-address.ts';
+import type { DeclaredDataplaneView } from '../../api/dataplane-view.ts';
 import { type Bootstrap, bootstrapOf } from '../../xds/bootstrap/bootstrap.ts';
 
 /** What the Envoy of a declared data plane is started with. */

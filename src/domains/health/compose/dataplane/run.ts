@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { createSystemClock } from '../../../../adapters/system/clock.ts';
 import { createLineLog } from '../../../../adapters/system/line-log.ts';
-import type { DeclaredDataplaneView } from '../../../../api/server-api.ts';
 import { aborted } from '../../../../compose/aborted.ts';
 import type { LogLevel, RunIo, StopSignals } from '../../../../compose/options.ts';
 import { backOffMs } from '../../../../model/back-off.ts';
@@ -13,6 +12,7 @@ import { errorText } from '../../../../model/messages.ts';
 import type { Log } from '../../../../ports/log.ts';
 import { failHealthCheck } from '../../adapters/envoy/admin.ts';
 import { type EnvoyEnd, type EnvoyProcess, startEnvoy } from '../../adapters/envoy/process.ts';
+import type { DeclaredDataplaneView } from '../../api/dataplane-view.ts';
 import type { Bootstrap } from '../../xds/bootstrap/bootstrap.ts';
 import { dataplaneBootstrap, type EnvoyRequest } from './bootstrap.ts';
 

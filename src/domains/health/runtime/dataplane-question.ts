@@ -1,7 +1,7 @@
 import type { Answer } from '../../../api/answer.ts';
-import type { DeclaredDataplaneView, XdsAddressView } from '../../../api/server-api.ts';
 import type { Engine } from '../../../engine/graph.ts';
 import { quote } from '../../../model/ids.ts';
+import type { DeclaredDataplaneView, XdsAddressView } from '../api/dataplane-view.ts';
 import { declaredDataplane } from './declared.ts';
 
 /** A declared data plane, as its Envoy is started. `xds`: where Envoys connect; null: this server serves none. */
