@@ -275,7 +275,7 @@ function wireOutputs(
     [documents, refusedPlacements, assignments, documentWants, ...bySource, candidates].map(({ failures }) => failures),
     [rights, declarations, placements, ...anywhere].map(({ failures }) => failures),
   );
-  const liveReads = joinLiveReads(wired.map(({ domain }) => domain.readsLive));
+  const liveReads = joinLiveReads(new Map(wired.map(({ domain }) => [domain.name, domain.readsLive])));
   const collisions = new Map(
     wired.flatMap(({ domain, parts: { makes } }) =>
       makes?.collisions === undefined ? [] : [[domain.name, makes.collisions]],

@@ -16,6 +16,8 @@ export interface LedgerEntry extends ObjectMeta {
    * addresses. Absent: the object is of another kind, or its service is unknown.
    */
   readonly serves?: string;
+  /** The name of the domain that made the object; absent: a document declares it, or the maker is not known. */
+  readonly madeBy?: string;
   /**
    * Only the agent of the cluster says that a server of the fleet has sent the object. The guards of the fleet do not count it,
    * and it has no status of its own. Absent: the ledger or a tag proves it.

@@ -14,23 +14,38 @@ import type { SourceProofs } from './sources.ts';
 /** By the kind of a derived object, the live kinds (`group/Kind`) that it is computed from. */
 export type LiveKinds = Readonly<Record<string, readonly string[]>>;
 
+/** What made an object: the name of a domain; undefined: it is not known which one. */
+export type Maker = string | undefined;
+
 /** The live kinds that domains read. */
 export interface LiveReads {
   /** All of them. */
   readonly kinds: readonly string[];
-  /** The live kinds that objects of a kind can have been computed from; all of them if no domain makes that kind now. */
-  neededFor(kind: string): readonly string[];
+  /** Those of which objects of these makers can have been computed. */
+  ofMakers(makers: readonly Maker[]): readonly string[];
+  /**
+   * Those of which objects of a kind can have been computed by these makers; all that a maker reads if it does not make that kind now.
+   */
+  neededFor(kind: string, makers: readonly Maker[]): readonly string[];
 }
 
-/** Joins the tables of all domains. */
-export function joinLiveReads(tables: readonly LiveKinds[]): LiveReads {
-  const kinds = [...new Set(tables.flatMap((table) => Object.values(table).flat()))];
+/** Joins the tables of the domains, by their names. */
+export function joinLiveReads(tables: ReadonlyMap<string, LiveKinds>): LiveReads {
+  const allOf = (some: Iterable<LiveKinds>): readonly string[] => [
+    ...new Set([...some].flatMap((table) => Object.values(table).flat())),
+  ];
+  const kinds = allOf(tables.values());
+  const needed = (kind: string, some: readonly LiveKinds[]): readonly string[] =>
+    some.some((table) => Object.hasOwn(table, kind)) ? some.flatMap((table) => table[kind] ?? []) : allOf(some);
+  /** Those of a domain that is not listed any more may be any. */
+  const tablesOf = (maker: Maker): readonly LiveKinds[] => {
+    const own = maker === undefined ? undefined : tables.get(maker);
+    return own === undefined ? [...tables.values()] : [own];
+  };
   return {
     kinds,
-    neededFor: (kind) => {
-      const needed = tables.flatMap((table) => table[kind] ?? []);
-      return tables.some((table) => Object.hasOwn(table, kind)) ? needed : kinds;
-    },
+    ofMakers: (makers) => [...new Set(makers.flatMap((maker) => allOf(tablesOf(maker))))],
+    neededFor: (kind, makers) => [...new Set(makers.flatMap((maker) => needed(kind, tablesOf(maker))))],
   };
 }
 
@@ -132,6 +147,8 @@ interface Change {
   /** The clusters that the object can depend on, now or when it was accepted. */
   readonly scope: readonly string[];
   readonly entry: LedgerEntry | undefined;
+  /** Of the object, and of the one that the cluster has. */
+  readonly makers: readonly Maker[];
 }
 
 /** A message names at most this many clusters, and counts the others. */
@@ -168,7 +185,7 @@ function holdOf(missing: readonly string[], what: string, why: string): Hold {
 function whyUnread(
   read: Reader,
   { clusters, snapshots, kinds, liveReads, proofs, safeMode }: Visibility,
-  { key, type, scope, entry }: Change,
+  { key, type, scope, entry, makers }: Change,
 ): Hold | undefined {
   const isRemoval = type === 'remove';
   for (const cluster of scope) {
@@ -179,13 +196,15 @@ function whyUnread(
     }
     // A document that was refused can be read.
     if (isRemoval && declared.isLastKnownGood && declared.refusal === undefined) return clusterInDoubt(cluster);
-    const [unknown] = read.get(safeMode.unseen, '', cluster)?.unknownKinds ?? [];
+    const unknownKinds = read.get(safeMode.unseen, '', cluster)?.unknownKinds ?? [];
+    const needed = unknownKinds.length === 0 ? [] : liveReads.ofMakers(makers);
+    const unknown = unknownKinds.find(({ kind }) => needed.includes(kind));
     if (unknown !== undefined) return kindUnknown(cluster, unknown.kind, unknown.message);
     const snapshot = isRemoval ? read.get(snapshots, '', cluster) : undefined;
     if (snapshot === undefined) continue;
     if (snapshot.isArriving === true) return snapshotArriving(cluster);
     const isListed = (kind: string): boolean => read.get(kinds, cluster, kind)?.state === 'complete';
-    const unlisted = liveReads.neededFor(kindOf(key)).find((kind) => !isListed(kind));
+    const unlisted = liveReads.neededFor(kindOf(key), makers).find((kind) => !isListed(kind));
     if (unlisted !== undefined) return kindUnknown(cluster, unlisted, 'the cluster does not say that it was listed');
   }
   return undefined;

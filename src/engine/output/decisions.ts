@@ -22,6 +22,8 @@ export interface ObjectDecision extends ObjectMeta {
   readonly digest: Digest;
   /** A domain wants it. */
   readonly isDerived?: true;
+  /** The name of the domain that makes it; absent: a document declares it. */
+  readonly madeBy?: string;
 }
 
 /** The object stays as it is in the cluster. */
@@ -151,11 +153,14 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
 }
 
 function objectDecision(candidate: Candidate, origins: readonly Origin[], isDerived: boolean): ObjectDecision {
-  const { value, digest, scope, driftMode } = candidate;
+  const { value, digest, scope, derived, driftMode } = candidate;
   // There are many, and an object that is written member by member is the smallest.
-  const decision: ObjectDecision = isDerived
-    ? { type: 'object', value, digest, origins, scope, isDerived }
-    : { type: 'object', value, digest, origins, scope };
+  const decision: ObjectDecision =
+    derived !== undefined
+      ? { type: 'object', value, digest, origins, scope, isDerived: true, madeBy: derived.domain }
+      : isDerived
+        ? { type: 'object', value, digest, origins, scope, isDerived }
+        : { type: 'object', value, digest, origins, scope };
   return driftMode === undefined ? decision : { ...decision, driftMode };
 }
 
@@ -210,7 +215,9 @@ function whileSeen(
   const { type } = decision;
   if ((type !== 'object' && type !== 'remove') || isInForce(decision, entry)) return decision;
   const scope = [...new Set([...decision.scope, ...(entry?.scope ?? []), ...besides])];
-  const hold = whyUnseen(read, inputs, { key, type, scope, entry });
+  const made = type === 'object' && decision.madeBy !== undefined ? [decision.madeBy] : [];
+  const makers = entry !== undefined && entry.scope.length > 0 ? [...made, entry.madeBy] : made;
+  const hold = whyUnseen(read, inputs, { key, type, scope, entry, makers });
   if (hold === undefined) return decision;
   return waiting(entry, decision.origins, hold);
 }
@@ -218,7 +225,12 @@ function whileSeen(
 /** Whether the cluster already has the object with this content, these origins and this scope. */
 function isInForce(decision: Decision, entry: LedgerEntry | undefined): boolean {
   if (decision.type !== 'object' || entry === undefined || entry.phase === 'removing') return false;
-  return entry.digest === decision.digest && sameMeta(entry, decision);
+  return entry.digest === decision.digest && hasMaker(entry, decision) && sameMeta(entry, decision);
+}
+
+/** Whether the ledger names the maker of the object, as far as it is known. */
+export function hasMaker(entry: LedgerEntry, { madeBy }: ObjectDecision): boolean {
+  return entry.madeBy === undefined || entry.madeBy === madeBy;
 }
 
 /** No candidate: removes only if every origin and every contender was read completely and omits the key. */

@@ -5,7 +5,7 @@ import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { metaOf, type ObjectMeta } from '../../model/output.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
-import { type Decision, type KeepDecision, type ObjectDecision, type Removal, sameMeta } from './decisions.ts';
+import { type Decision, type KeepDecision, hasMaker, type ObjectDecision, type Removal, sameMeta } from './decisions.ts';
 import {
   contentsOf,
   type GuardReader,
@@ -153,7 +153,7 @@ export function isPassedRemoval(output: Output | undefined): boolean {
  */
 export type PendingChange =
   | { readonly type: 'upsert'; readonly object: ObjectDecision }
-  | (ObjectMeta & { readonly type: 'touch' })
+  | (ObjectMeta & Pick<LedgerEntry, 'madeBy'> & { readonly type: 'touch' })
   | { readonly type: 'remove' };
 
 /** Whether the cluster has the object of a ledger entry, as far as the server knows. */
@@ -178,17 +178,27 @@ export function derivePending(
     compute: ({ partition, key, left: output, right: entry }, _read, emit) => {
       if (output?.type === 'remove') emit(partition, key, { type: 'remove' });
       if (output?.type === 'removing' && entry !== undefined && hasNewAttempt(entry, output)) {
-        emit(partition, key, { type: 'touch', ...metaOf(output) });
+        emit(partition, key, { type: 'touch', ...metaOf(output), ...makerOf(entry) });
       }
       if (output?.type !== 'object') return;
       if (!isInCluster(entry) || entry.digest !== output.digest) {
         emit(partition, key, { type: 'upsert', object: output });
-      } else if (!sameMeta(entry, output) || hasNewAttempt(entry, output) || entry.unproven === true) {
-        // The touch of an unproven entry proves it: this server sends the object, too.
-        emit(partition, key, { type: 'touch', ...metaOf(output) });
+      } else if (isTouched(entry, output)) {
+        emit(partition, key, { type: 'touch', ...metaOf(output), ...makerOf(output) });
       }
     },
   });
+}
+
+/** Whether something of the entry changes besides the content of the object. */
+function isTouched(entry: LedgerEntry, output: ObjectDecision): boolean {
+  if (!sameMeta(entry, output) || !hasMaker(entry, output) || hasNewAttempt(entry, output)) return true;
+  // The touch of an unproven entry proves it: this server sends the object, too.
+  return entry.unproven === true;
+}
+
+function makerOf({ madeBy }: Pick<LedgerEntry, 'madeBy'>): Pick<LedgerEntry, 'madeBy'> {
+  return madeBy === undefined ? {} : { madeBy };
 }
 
 /** An attempt that has ended is no change. */

@@ -329,15 +329,19 @@ function pairsOf<Value>(input: Input<Value>, cluster: string): readonly [string,
   return [...input.latestEntries(cluster)].map(({ key, value }) => [key, value]);
 }
 
-/** Keeps what an inventory does not contain: `leaving`, and `serves` while the content is unchanged. */
+/** Keeps what an inventory does not contain: `leaving`, and `serves` and `madeBy` while the content is unchanged. */
 function entryOf(
   { digest, phase, lost, ...meta }: InventoryEntry,
   before: LedgerEntry | undefined,
   proof: TagProof,
 ): LedgerEntry {
-  const { serves } = before?.digest === digest ? before : {};
+  const { serves, madeBy } = before?.digest === digest ? before : {};
   const leaving = phase === 'held' ? before?.leaving : undefined;
-  const known = { ...(serves === undefined ? {} : { serves }), ...(leaving === undefined ? {} : { leaving }) };
+  const known = {
+    ...(serves === undefined ? {} : { serves }),
+    ...(madeBy === undefined ? {} : { madeBy }),
+    ...(leaving === undefined ? {} : { leaving }),
+  };
   // The tag covers the entries that are held.
   const isProven =
     (proof.type === 'inventory' && phase === 'held') || (before !== undefined && before.unproven !== true);

@@ -298,15 +298,17 @@ function* buildDelta(
   for (const { key, change } of changes) {
     const before = engine.inputs.ledger.get(cluster, key);
     if (change.type === 'upsert') {
-      const { digest, value } = change.object;
+      const { digest, value, madeBy } = change.object;
       const meta = metaOf(change.object);
       upserts.push({ key, digest, value, ...meta });
       const serves = servedService(key, value);
-      entries.set(key, { digest, ...meta, phase: 'inFlight', ...(serves === undefined ? {} : { serves }) });
+      const known = { ...(serves === undefined ? {} : { serves }), ...(madeBy === undefined ? {} : { madeBy }) };
+      entries.set(key, { digest, ...meta, phase: 'inFlight', ...known });
     } else if (before !== undefined && change.type === 'touch') {
-      const { stopped: _, driftMode: _mode, unproven: _unproven, leaving: _leaving, ...known } = before;
+      const { stopped: _, driftMode: _mode, unproven: _unproven, leaving: _leaving, madeBy: _maker, ...known } = before;
+      const { type: _type, ...touched } = change;
       touches.push({ key, ...metaOf(change) });
-      entries.set(key, { ...known, ...metaOf(change) });
+      entries.set(key, { ...known, ...touched });
     } else if (before !== undefined) {
       removals.push(key);
       const { leaving: _, ...known } = before;
