@@ -20,6 +20,7 @@ import {
 import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
+import { deriveLostWants } from './output/lost-wants.ts';
 import { indexBarred, indexShared } from './output/not-allowed.ts';
 import { deriveOutputs, derivePending, type Output } from './output/outputs.ts';
 import { deriveAttempts, indexUnsettled } from './output/tries.ts';
@@ -54,7 +55,7 @@ export function createEngine(graph: Graph, domains: readonly Domain[]) {
     wired,
     wanted,
   );
-  const status = wireStatus(base, desired, wired, { ...output, safeMode });
+  const status = wireStatus(base, desired, wired, wanted, { ...output, safeMode });
   const { clusters, declarations, documents, policy, placements, placementIndexes, assignments } = desired;
   const { stageTallies, progress, statuses, readers, deadlines, reported: reportedDomains } = status;
   const collections = {
@@ -294,6 +295,7 @@ function wireOutputs(
   const decisions = deriveDecisions(graph, {
     ...inputs,
     ...{ candidates, clusters, targets, proofs, refused, safeMode, liveReads, collisions },
+    domainOrder: wired.map(({ domain }) => domain.name),
   });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, candidates, decisions, clusters, limits });
@@ -312,6 +314,7 @@ function wireStatus(
   { graph, inputs }: Base,
   { declarations, clusters, placements, placementIndexes }: Desired,
   wired: readonly WiredDomain[],
+  { candidates }: ReturnType<typeof wireWants>,
   { outputs, safeMode }: Pick<ReturnType<typeof wireOutputs>, 'outputs' | 'safeMode'>,
 ) {
   const progress = deriveProgress(graph, outputs, inputs);
@@ -330,11 +333,12 @@ function wireStatus(
     derivePlacementStatuses(graph, placements, tallies),
     ...reported.flatMap(({ report }) => report.statuses ?? []),
   ];
-  const statuses = deriveStatuses(graph, declarations, inputs.files, statusParts);
+  const lost = deriveLostWants(graph, candidates, outputs, inputs.ledger);
+  const statuses = deriveStatuses(graph, declarations, inputs.files, statusParts, lost.bySubject);
   const stageTallies = createTallies(graph, { placements, placementIndexes, progress, progressBySubject, tallies });
   return {
     ...{ progress, progressBySubject, deadlines, readers, ledgerByScope, reported, statuses, stageTallies },
-    parts: [...statusParts, ...deadlineParts],
+    parts: [...statusParts, ...deadlineParts, lost.lost],
   };
 }
 

@@ -16,20 +16,22 @@ export type Election<Value> =
 
 /**
  * Elects one of several declarations of a key. The incumbent wins; another contender replaces it only after a complete read
- * of the incumbent's source without it. Without an incumbent the first source in configured order wins, then the first path.
+ * of the incumbent's source without it. Without an incumbent the first source in configured order wins, then the first path; `among`:
+ * the contenders that may win then.
  */
 export function elect<Value>(
   contenders: readonly Contender<Value>[],
   incumbent: Origin | undefined,
   orderOf: (source: string) => number,
   isProvenGone: (origin: Origin) => boolean,
+  among: (contenders: readonly Contender<Value>[]) => readonly Contender<Value>[] = (all) => all,
 ): Election<Value> {
   if (incumbent !== undefined) {
     const own = contenders.find(({ origin }) => isSameOrigin(origin, incumbent));
     if (own !== undefined) return { type: 'won', winner: own };
     if (!isProvenGone(incumbent)) return { type: 'held' };
   }
-  const [winner] = contenders.toSorted(
+  const [winner] = among(contenders).toSorted(
     (a, b) =>
       orderOf(a.origin.source) - orderOf(b.origin.source) ||
       compareText(a.origin.source, b.origin.source) ||

@@ -12,6 +12,8 @@ import { type Candidate, sameOriginal } from '../placement/wants.ts';
 export interface Electorate extends EngineInputs {
   readonly candidates: Collection<readonly Contribution<Candidate>[]>;
   readonly proofs: SourceProofs;
+  /** The names of the domains, in their order. */
+  readonly domainOrder: readonly string[];
 }
 
 /** One key of one cluster, and what its election reads. */
@@ -33,8 +35,20 @@ export function electCandidate({ read, inputs, entry }: Subject, candidates: rea
     entry?.origins[0],
     (source) => read.get(inputs.sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
     ({ source }) => provesAbsence(inputs.proofs.of(read, source)),
+    (all) => withoutLaterDomains(all, inputs.domainOrder),
   );
   return election.type === 'won' && isOpen && isFrom(election.winner, entry) ? { type: 'contested' } : election;
+}
+
+/** Of the contenders that domains have made, only those of the first domain may win. */
+function withoutLaterDomains(
+  contenders: readonly Contender<Candidate>[],
+  order: readonly string[],
+): readonly Contender<Candidate>[] {
+  if (contenders.length < 2) return contenders;
+  const rankOf = ({ value: { derived } }: Contender<Candidate>): number => order.indexOf(derived?.domain ?? '');
+  const first = Math.min(...contenders.filter(({ value }) => value.derived !== undefined).map(rankOf));
+  return contenders.filter((each) => each.value.derived === undefined || rankOf(each) === first);
 }
 
 function contenderOf(value: Candidate): Contender<Candidate> {
@@ -123,7 +137,11 @@ function incumbentFirst(
 ): { readonly contenders: readonly Contender<Candidate>[]; readonly isOpen: boolean } {
   const isDeclared = contenders.every(({ value }) => value.derived === undefined);
   if (entry === undefined || isDeclared || contenders.length < 2) return { contenders, isOpen: false };
-  const near = contenders.filter((each) => isFrom(each, entry) && isSameList(each.value.scope, entry.scope));
+  const isMadeSo = ({ value: { derived } }: Contender<Candidate>): boolean =>
+    entry.madeBy === undefined || derived?.domain === entry.madeBy;
+  const near = contenders.filter(
+    (each) => isFrom(each, entry) && isMadeSo(each) && isSameList(each.value.scope, entry.scope),
+  );
   const same = near.find(({ value }) => value.digest === entry.digest);
   const first = same ?? near[0];
   if (first === undefined) return { contenders, isOpen: false };

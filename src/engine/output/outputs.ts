@@ -5,7 +5,14 @@ import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { metaOf, type ObjectMeta } from '../../model/output.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
-import { type Decision, type KeepDecision, hasMaker, type ObjectDecision, type Removal, sameMeta } from './decisions.ts';
+import {
+  type Decision,
+  hasMaker,
+  type KeepDecision,
+  type ObjectDecision,
+  type Removal,
+  sameMeta,
+} from './decisions.ts';
 import {
   contentsOf,
   type GuardReader,

@@ -1,11 +1,13 @@
 import type { Condition, ConditionValue } from '../../model/conditions.ts';
 import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { counted } from '../../model/messages.ts';
 import type { Origin } from '../../model/output.ts';
 import { namespaceSegment, pathSegment } from '../../model/status-path.ts';
-import type { Collection, Derived, Graph } from '../collections/types.ts';
+import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { Declarations, Declared } from '../fleet/declared.ts';
 import type { FileValue } from '../inputs.ts';
+import { type LostWant, lostTo, subjectOfDocument } from '../output/lost-wants.ts';
 
 /** The status of an object of an engine kind from one domain. Partition: the id of its kind. Key: as of its declaration. */
 export interface StatusPart {
@@ -46,12 +48,13 @@ export interface DeclaredStatus extends Omit<StatusPart, 'subject'> {
   readonly origin?: Origin;
 }
 
-/** Joins the declarations with their statuses, and adds the condition `Accepted`. */
+/** Joins the declarations with their statuses. Adds the condition `Accepted`, and says which objects another domain makes instead. */
 export function deriveStatuses(
   graph: Graph,
   declarations: Declarations,
   files: Collection<FileValue>,
   parts: readonly Derived<StatusPart>[],
+  lostWants: Index<LostWant>,
 ): Derived<DeclaredStatus> {
   const known = graph.derive<StatusPart, StatusPart>({
     name: 'statusParts',
@@ -63,7 +66,7 @@ export function deriveStatuses(
     name: 'statuses',
     left: declarations,
     right: known,
-    reads: [files],
+    reads: [files, lostWants],
     seesAll: true,
     compute: ({ partition: kind, key, left: declared, right: part }, read, emit) => {
       if (!isEngineKind(kind)) throw new Error(`${kind} is no kind that the engine reads`);
@@ -82,10 +85,40 @@ export function deriveStatuses(
         refusal === undefined
           ? acceptedCondition(read.get(files, origin.source, origin.path), declared.isLastKnownGood)
           : { type: 'Accepted', status: 'False', reason: refusal.reason, message: refusal.message };
-      const all = engineKindRow(kind).hasNoAccepted === true ? conditions : [accepted, ...conditions];
+      const lost = read.members(lostWants, subjectOfDocument(origin.source, origin.path, declared.identity));
+      const said =
+        lost.length === 0
+          ? conditions
+          : withLost(
+              kind,
+              conditions,
+              lost.map(({ value }) => value),
+            );
+      const all = engineKindRow(kind).hasNoAccepted === true ? said : [accepted, ...said];
       emit(kind, key, { ...identity, origin, conditions: all, fields, ...rest });
     },
   });
+}
+
+/** The conditions of a declaration some of whose objects another domain makes. */
+function withLost(
+  kind: EngineKind,
+  conditions: readonly ConditionValue[],
+  lost: readonly LostWant[],
+): readonly ConditionValue[] {
+  const own = engineKindRow(kind).ownConditions;
+  const [first] = lost;
+  if (first === undefined) return conditions;
+  const message =
+    lost.length === 1 ? lostTo(first) : `${lostTo(first)}, and ${counted(lost.length - 1, 'other object')} too`;
+  const said = (
+    [
+      ['Ready', 'False'],
+      ['Stalled', 'True'],
+    ] as const
+  ).map(([type, status]): ConditionValue => ({ type, status, reason: 'NameTaken', message }));
+  const told = said.filter(({ type }) => own.includes(type));
+  return [...conditions.filter(({ type }) => !told.some((each) => each.type === type)), ...told];
 }
 
 /** The file on the status branch of the object with this key among those of its kind. */
