@@ -7,12 +7,7 @@ import {
   furtherAgentRights,
   webhookRights,
 } from '../../src/compose/manifests/agent-manifests.ts';
-import {
-  agentArguments,
-  agentDeployment,
-  WEBHOOK_CONTAINER_PORT,
-  webhookArguments,
-} from '../../src/compose/manifests/agent-pod.ts';
+import { agentArguments, agentDeployment } from '../../src/compose/manifests/agent-pod.ts';
 import { agentPolicy, policySpec } from '../../src/compose/manifests/agent-policy.ts';
 import {
   AGENT_ACCESS,
@@ -22,10 +17,13 @@ import {
   FURTHER,
   namespaceRights,
   OWN_NAMESPACE,
-  policyRule,
-  WEBHOOK_RIGHTS,
 } from '../../src/compose/manifests/agent-rights.ts';
-import { installedWebhook, webhookService } from '../../src/compose/manifests/agent-webhook.ts';
+import { policyRule } from '../../src/compose/manifests/permission.ts';
+import {
+  installedWebhook,
+  webhookInstalled,
+  webhookService,
+} from '../../src/domains/health/compose/installed-webhook.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
 import { type JsonObject, objectOf } from '../../src/model/json.ts';
 
@@ -96,20 +94,22 @@ function rightsFiles(): ReadonlyMap<string, string> {
 
 /** A JSON patch of the Deployment. */
 function withWebhook(): readonly JsonObject[] {
+  const { webhook } = webhookInstalled;
   const at = '/spec/template/spec/containers/0';
-  const args = webhookArguments('fleetrelay:0.1.0').map((value) => ({ op: 'add', path: `${at}/args/-`, value }));
-  return [...args, { op: 'add', path: `${at}/ports/-`, value: WEBHOOK_CONTAINER_PORT }];
+  const args = (webhook?.args('fleetrelay:0.1.0') ?? []).map((value) => ({ op: 'add', path: `${at}/args/-`, value }));
+  return [...args, { op: 'add', path: `${at}/ports/-`, value: webhook?.port ?? {} }];
 }
 
 function chartRights(): JsonObject {
-  const { secrets, rbac, crds, care, tunnel, webhooks } = FURTHER;
+  const { webhook } = webhookInstalled;
+  const { secrets = {}, rbac = {}, crds = {}, care = {}, tunnel = {}, webhooks = {} } = FURTHER;
   const groups = {
     ...{ discovery: DISCOVERY, apply: APPLIED, namespaces: namespaceRights('all'), ownNamespace: OWN_NAMESPACE },
     ...{ secrets: secrets.whereWritable ?? [], rbac: rbac.whereWritable ?? [] },
     ...{ rbacCluster: rbac.everywhere ?? [], crds: crds.everywhere ?? [] },
     ...{ care: care.everywhere ?? [], careNamespaces: care.inNamespaces ?? [] },
     ...{ tunnelKubeSystem: tunnel.inKubeSystem ?? [], webhooks: webhooks.everywhere ?? [] },
-    ...{ webhook: WEBHOOK_RIGHTS.everywhere, webhookOwnNamespace: WEBHOOK_RIGHTS.ownNamespace },
+    ...{ webhook: webhook?.rights.everywhere ?? [], webhookOwnNamespace: webhook?.rights.ownNamespace ?? [] },
   };
   return Object.fromEntries(Object.entries(groups).map(([name, rules]) => [name, rules.map(policyRule)]));
 }

@@ -4,9 +4,9 @@ import {
   FURTHER,
   namespaceRights,
   OWN_NAMESPACE,
-  type Permission,
-  WEBHOOK_RIGHTS,
 } from '../../src/compose/manifests/agent-rights.ts';
+import type { Permission } from '../../src/compose/manifests/permission.ts';
+import { agentWebhook } from '../../src/domains/installation.ts';
 import { between } from './marks.ts';
 import { SERVER_CUSTOM_RESOURCES, SERVER_LEASE } from './server-permissions.ts';
 
@@ -28,8 +28,11 @@ const PARTS: readonly (readonly [string, readonly Permission[]])[] = [
         .filter(([, permissions]) => permissions.length > 0)
         .map(([how, permissions]) => [`Agent, only by choice: \`${choice}\`, ${how}`, permissions] as const),
   ),
-  ['Agent, only with the webhook: ClusterRole `fleetrelay-agent-webhook`', WEBHOOK_RIGHTS.everywhere],
-  ['Agent, only with the webhook, its own namespace: Role `fleetrelay-agent-webhook`', WEBHOOK_RIGHTS.ownNamespace],
+  ['Agent, only with the webhook: ClusterRole `fleetrelay-agent-webhook`', agentWebhook?.rights.everywhere ?? []],
+  [
+    'Agent, only with the webhook, its own namespace: Role `fleetrelay-agent-webhook`',
+    agentWebhook?.rights.ownNamespace ?? [],
+  ],
   [
     'Management server, only with desired state from custom resources: ClusterRole `fleetrelay-server-custom-resources`',
     SERVER_CUSTOM_RESOURCES,

@@ -1,4 +1,4 @@
-import { policyRule } from '../../src/compose/manifests/agent-rights.ts';
+import { policyRule } from '../../src/compose/manifests/permission.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
 import { isJsonObject, type JsonObject } from '../../src/model/json.ts';
 import { SERVER_CUSTOM_RESOURCES, SERVER_LEASE } from './server-permissions.ts';

@@ -1,4 +1,5 @@
-import { leaseRights, type Permission } from '../../src/compose/manifests/agent-rights.ts';
+import { leaseRights } from '../../src/compose/manifests/agent-rights.ts';
+import type { Permission } from '../../src/compose/manifests/permission.ts';
 import { type CustomKind, customKinds, engineGroups, engineKindRow } from '../../src/model/engine-kinds.ts';
 
 const ENGINE_KINDS = resourcesOf(customKinds);

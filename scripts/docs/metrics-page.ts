@@ -1,6 +1,9 @@
 import { load } from 'js-yaml';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { createPinoLog } from '../../src/adapters/system/pino-log.ts';
+import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { agentMetrics, createAgentMeter } from '../../src/compose/agent/agent-metrics.ts';
+import { agentDomains } from '../../src/domains/agents.ts';
 import { PROBE_REQUESTS } from '../../src/domains/health/probes/probe-metrics.ts';
 import { servedDomains } from '../../src/domains/servers.ts';
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
@@ -19,7 +22,9 @@ export function serverMetricDefinitions(): readonly MetricDefinition[] {
 
 /** Every metric that an agent shows. */
 export function agentMetricDefinitions(): readonly MetricDefinition[] {
-  const { set } = createAgentMeter({ version: '', cluster: '' }, createSystemClock());
+  const deps = { clock: createSystemClock(), random: createSystemRandom(), log: createPinoLog({ level: 'error' }) };
+  const { set } = createAgentMeter({ version: '', cluster: '' }, deps.clock);
+  for (const open of agentDomains) open({ ...deps, metrics: set });
   agentMetrics(set, { health: () => undefined });
   return set.definitions;
 }

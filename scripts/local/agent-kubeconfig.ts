@@ -7,7 +7,7 @@ import {
   furtherAgentRights,
 } from '../../src/compose/manifests/agent-manifests.ts';
 import { agentPolicy } from '../../src/compose/manifests/agent-policy.ts';
-import type { AgentAccess, WritableNamespaces } from '../../src/compose/manifests/agent-rights.ts';
+import type { WritableNamespaces } from '../../src/compose/manifests/agent-rights.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 /**
@@ -17,7 +17,7 @@ import type { ControlPlane } from './control-plane.ts';
 export async function agentKubeconfig(
   plane: ControlPlane,
   namespace: string,
-  access: readonly AgentAccess[] = [],
+  access: readonly string[] = [],
   writable: WritableNamespaces = 'all',
 ): Promise<string> {
   const manifests = [

@@ -1,5 +1,6 @@
 import type { DomainCli } from '../cli/domain-cli.ts';
 import type { OpenAgentDomain } from '../compose/agent/agent-domain.ts';
+import type { AgentAddition } from '../compose/manifests/agent-addition.ts';
 import type { DomainRender } from '../compose/render/domain-render.ts';
 import type { ServerPart } from '../compose/serve/server-part.ts';
 import type { Domain } from '../engine/domain.ts';
@@ -15,6 +16,8 @@ export interface DomainShell {
   /** How its kinds, and its section of a FleetPolicy, are read. */
   readonly manifest: () => Promise<DomainManifest>;
   readonly engine: () => Promise<Domain>;
+  /** Its rights, and what else it adds to an installed agent. */
+  readonly installed?: () => Promise<AgentAddition>;
   /** What it does in the agents of clusters. */
   readonly agent?: () => Promise<OpenAgentDomain>;
   /** Absent: it adds nothing to a management server besides its engine. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentManifests } from '../../src/compose/manifests/agent-manifests.ts';
 import { isPolicy } from '../../src/compose/manifests/agent-policy.ts';
-import { AGENT_ACCESS, type AgentAccess, type WritableNamespaces } from '../../src/compose/manifests/agent-rights.ts';
+import { AGENT_ACCESS, type WritableNamespaces } from '../../src/compose/manifests/agent-rights.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
 import { metadataOf } from '../../src/model/object-key.ts';
 
@@ -14,7 +14,7 @@ const LIMITED = AGENT_ACCESS.filter((access) => access !== 'cluster-admin');
 /** These cannot be limited by a Namespace, or run nothing. */
 const HARMLESS = ['leases', 'events', 'pods/portforward'];
 
-function manifestsFor(writable: WritableNamespaces, access: readonly AgentAccess[]): readonly JsonObject[] {
+function manifestsFor(writable: WritableNamespaces, access: readonly string[]): readonly JsonObject[] {
   const place = {
     cluster: 'east',
     server: 'relay.example.com:9900',

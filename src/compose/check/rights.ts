@@ -1,9 +1,11 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
+import { agentWebhook } from '../../domains/installation.ts';
 import { objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { metadataOf } from '../../model/object-key.ts';
 import { type Kube, OUR_PARTS, RESOURCES, refusalOf } from '../kube.ts';
-import { APPLIED, DISCOVERY, OWN_NAMESPACE, type Permission, WEBHOOK_RIGHTS } from '../manifests/agent-rights.ts';
+import { APPLIED, DISCOVERY, OWN_NAMESPACE } from '../manifests/agent-rights.ts';
 import type { InstalledAgent } from '../manifests/installed-agent.ts';
+import type { Permission } from '../manifests/permission.ts';
 import type { Row } from './finding.ts';
 
 const AT_ONCE = 8;
@@ -124,7 +126,7 @@ function webhookRights(
 ): readonly Right[] {
   const named = (permissions: readonly Permission[], name: string, namespace?: string): readonly Right[] =>
     permissions.flatMap((each) => rightsOf({ ...each, resourceNames: [name] }, kube, each.verbs, namespace));
-  const { everywhere, ownNamespace } = WEBHOOK_RIGHTS;
+  const { everywhere = [], ownNamespace = [] } = agentWebhook?.rights ?? {};
   return [...named(everywhere, configuration), ...named(ownNamespace, secret, kube.namespace)];
 }
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
+import { agentWebhook } from '../../domains/installation.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { type JsonObject, objectsOf } from '../../model/json.ts';
 import { counted } from '../../model/messages.ts';
@@ -9,7 +10,6 @@ import { isOffered, type Kube, type KubeReader, openAgentKube, openKube, resourc
 import { agentManifests, agentOwnSecret } from '../manifests/agent-manifests.ts';
 import { isPolicy } from '../manifests/agent-policy.ts';
 import { agentRoles } from '../manifests/agent-roles.ts';
-import { webhookOwnSecret } from '../manifests/agent-webhook.ts';
 import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
 import { otherAgentPlaces, whyPolicyStays } from '../manifests/other-agents.ts';
@@ -113,7 +113,7 @@ async function removeAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): P
   const installed = agentManifests({ cluster, namespace, ...unused, writable: [], webhook: true });
   const staying = (manifest: JsonObject): boolean =>
     manifest.kind === 'Namespace' || metadataOf(manifest).name === settings;
-  const own = [agentOwnSecret(namespace), webhookOwnSecret(namespace)];
+  const own = [agentOwnSecret(namespace), ...(agentWebhook?.made(namespace) ?? [])];
   const others = installed.filter(
     (manifest) => !staying(manifest) && !isRole(manifest) && (!isPolicy(manifest) || isOffered(kube, manifest)),
   );

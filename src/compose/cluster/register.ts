@@ -9,7 +9,7 @@ import { displayAddress, type ListenAddress } from '../../server/listen-address.
 import { type KubeReader, openAgentKube, openKube } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
 import { POLICY_KIND, SERVER_NAMESPACE } from '../manifests/agent-policy.ts';
-import { type AgentAccess, ALL_NAMESPACES } from '../manifests/agent-rights.ts';
+import { ALL_NAMESPACES } from '../manifests/agent-rights.ts';
 import { applyAll } from '../manifests/apply.ts';
 import { installedClusterName, installedToken, refuseRelease } from '../manifests/installed-agent.ts';
 import { serverNamespaceIn } from '../manifests/server-place.ts';
@@ -37,7 +37,7 @@ export interface RegisterRequest extends KubeTarget, AgentPlace {
   readonly install?: true;
   readonly image?: string;
   /** Has {@link ALL_NAMESPACES} if the agent may write in all of them; else `namespaces` is given. */
-  readonly allow: readonly (AgentAccess | typeof ALL_NAMESPACES)[];
+  readonly allow: readonly string[];
   /** The Namespaces in which the agent may write. */
   readonly namespaces?: readonly string[];
   /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */

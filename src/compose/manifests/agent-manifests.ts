@@ -1,25 +1,22 @@
 import { createHash } from 'node:crypto';
 import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
+import { agentWebhook } from '../../domains/installation.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { AGENT_CREDENTIALS } from '../agent/names.ts';
 import { type AgentPodOptions, agentDeployment } from './agent-pod.ts';
 import { agentPolicy, SERVER_NAMESPACE } from './agent-policy.ts';
 import {
   AGENT_ACCESS,
-  type AgentAccess,
   APPLIED,
   DISCOVERY,
   FURTHER,
   KUBE_SYSTEM,
   namespaceRights,
   OWN_NAMESPACE,
-  type Permission,
-  policyRule,
-  WEBHOOK_RIGHTS,
   WIDEN_LABEL,
   type WritableNamespaces,
 } from './agent-rights.ts';
-import { installedWebhook, webhookService } from './agent-webhook.ts';
+import { type Permission, policyRule } from './permission.ts';
 
 /** The settings in the manifests of one cluster's agent. */
 export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDigest' | 'ca'> {
@@ -36,7 +33,7 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
   /** The Namespaces of management servers in this cluster, which the policy protects; absent: the usual one. */
   readonly serverNamespaces?: readonly string[] | undefined;
   /** More than the agent may do by itself. */
-  readonly access?: readonly AgentAccess[];
+  readonly access?: readonly string[];
   /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */
   readonly careNamespaces?: readonly string[] | undefined;
 }
@@ -72,7 +69,7 @@ export function agentManifests(options: AgentManifestOptions): readonly JsonObje
     ...agentNetworkPolicies(namespace, Number(/:(\d+)$/.exec(server)?.[1] ?? 9900)),
     agentDisruptionBudget(namespace),
     // Last, because from then on labelled Pods wait for the agent.
-    ...(webhook ? [...webhookService(namespace), installedWebhook(namespace)] : []),
+    ...(webhook ? (agentWebhook?.manifests(namespace) ?? []) : []),
   ];
 }
 
@@ -113,7 +110,7 @@ export function applyRights(namespace: string, writable: WritableNamespaces): re
 /** What the webhook adds to them. */
 export function webhookRights(namespace: string): readonly JsonObject[] {
   const name = 'fleetrelay-agent-webhook';
-  const { everywhere, ownNamespace } = WEBHOOK_RIGHTS;
+  const { everywhere = [], ownNamespace = [] } = agentWebhook?.rights ?? {};
   return [...clusterRights(namespace, name, everywhere), ...rightsIn(namespace, namespace, name, ownNamespace)];
 }
 
@@ -125,7 +122,7 @@ export function agentOwnSecret(namespace: string): JsonObject {
 /** What one further access adds to them. `careNamespaces`: where `care` may read the metadata of Secrets. */
 export function furtherAgentRights(
   namespace: string,
-  access: AgentAccess,
+  access: string,
   {
     writable,
     careNamespaces = [KUBE_SYSTEM],
@@ -133,7 +130,7 @@ export function furtherAgentRights(
 ): readonly JsonObject[] {
   const name = furtherRole(access);
   if (access === 'cluster-admin') return [bound(namespace, name, 'cluster-admin')];
-  const { everywhere = [], whereWritable = [], inNamespaces = [], inKubeSystem = [] } = FURTHER[access];
+  const { everywhere = [], whereWritable = [], inNamespaces = [], inKubeSystem = [] } = FURTHER[access] ?? {};
   const isOneRole = writable === 'all';
   return [
     ...clusterRights(namespace, name, isOneRole ? [...everywhere, ...whereWritable] : everywhere),
@@ -150,7 +147,7 @@ export const AGENT_ROLES: readonly string[] = [
 ];
 
 /** The name of the roles and bindings of a further access. */
-export function furtherRole(access: AgentAccess): string {
+export function furtherRole(access: string): string {
   return `fleetrelay-agent-${access}`;
 }
 

@@ -1,4 +1,5 @@
 import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
+import { agentWebhook } from '../../domains/installation.ts';
 import type { JsonObject } from '../../model/json.ts';
 
 /** What the agent's Deployment is made for. */
@@ -18,8 +19,6 @@ export interface AgentPodOptions {
 /** Of the image; no account of any system by convention. */
 const USER = 65_532;
 const HEALTH_PORT = 9981;
-/** Of the admission webhook. */
-export const WEBHOOK_PORT = 9443;
 
 /** The agent's Deployment. It reads cluster name and server from the ConfigMap `fleetrelay-agent-settings`. */
 export function agentDeployment(options: AgentPodOptions): JsonObject {
@@ -86,7 +85,7 @@ function container({ image, ca, webhook = false }: AgentPodOptions): JsonObject 
     name: 'agent',
     image,
     imagePullPolicy: 'IfNotPresent',
-    args: [...agentArguments(ca), ...(webhook ? webhookArguments(image) : [])],
+    args: [...agentArguments(ca), ...(webhook ? (agentWebhook?.args(image) ?? []) : [])],
     env: [
       { name: 'CLUSTER', valueFrom: setting('cluster') },
       { name: 'SERVER', valueFrom: setting('server') },
@@ -95,7 +94,7 @@ function container({ image, ca, webhook = false }: AgentPodOptions): JsonObject 
     ],
     ports: [
       { name: 'health', containerPort: HEALTH_PORT, protocol: 'TCP' },
-      ...(webhook ? [WEBHOOK_CONTAINER_PORT] : []),
+      ...(webhook && agentWebhook !== undefined ? [agentWebhook.port] : []),
     ],
     startupProbe: { ...probe('/healthz'), periodSeconds: 2, failureThreshold: 30 },
     livenessProbe: { ...probe('/healthz'), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
@@ -129,13 +128,6 @@ export function agentArguments(ca: boolean): readonly string[] {
     `--metrics=0.0.0.0:${HEALTH_PORT}`,
     '--log-level=info',
   ];
-}
-
-export const WEBHOOK_CONTAINER_PORT: JsonObject = { name: 'webhook', containerPort: WEBHOOK_PORT, protocol: 'TCP' };
-
-/** What the webhook adds to the command line. Pods get the probe proxy of this image. */
-export function webhookArguments(image: string): readonly string[] {
-  return [`--webhook=0.0.0.0:${WEBHOOK_PORT}`, `--webhook-image=${image}`];
 }
 
 function probe(path: string): JsonObject {

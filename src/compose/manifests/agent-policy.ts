@@ -1,14 +1,9 @@
 import { AGENT_LABELS } from '../../adapters/kubernetes/agent-labels.ts';
 import { HEAD_NAME } from '../../adapters/kubernetes/inventory/pieces.ts';
-import { REMEDIATION_RECORD } from '../../domains/care/adapters/kubernetes/webhook-configurations.ts';
-import {
-  WEBHOOK_CONFIGURATION,
-  WEBHOOK_SECRET,
-} from '../../domains/health/adapters/admission/webhook-configuration.ts';
+import { agentAdditions, agentWebhook } from '../../domains/installation.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
 import { KUBE_SYSTEM } from './agent-rights.ts';
-import { webhooksStay } from './webhook-policy.ts';
 
 /** The kind of {@link agentPolicy}; an API server older than 1.30 does not have it. */
 export const POLICY_KIND = 'ValidatingAdmissionPolicy';
@@ -19,6 +14,12 @@ export const AGENT_ACCOUNT = 'fleetrelay-agent';
 
 /** The Namespace of the management server in the manifests of `deploy/`. */
 export const SERVER_NAMESPACE = 'fleetrelay-server';
+
+const POLICIES = agentAdditions.flatMap(({ policy }) => policy ?? []);
+/** What an agent may write in protected Namespaces all the same: variables and their expressions. */
+const PERMITTED: Readonly<Record<string, string>> = Object.assign({}, ...POLICIES.map(({ permitted }) => permitted));
+/** The ConfigMaps of domains in the agent's namespace. */
+const RECORDS = agentAdditions.flatMap(({ records = {} }) => Object.keys(records));
 
 /** Whom the policy judges, and what it protects. */
 export interface AgentPolicyOptions {
@@ -61,8 +62,8 @@ export function protectedNamespaces({ spec }: JsonObject): readonly string[] {
 export function policySpec({
   serviceAccount = AGENT_ACCOUNT,
   namespaces = [SERVER_NAMESPACE],
-  webhook = WEBHOOK_CONFIGURATION,
-  webhookSecret = WEBHOOK_SECRET,
+  webhook = agentWebhook?.configuration ?? '',
+  webhookSecret = agentWebhook?.secret,
 }: AgentPolicyOptions): JsonObject {
   const ours = `request.userInfo.username.matches('^system:serviceaccount:[^:]+:${serviceAccount}$')`;
   return {
@@ -84,7 +85,10 @@ export function policySpec({
     ),
     validations: [
       {
-        expression: '!variables.isProtected || variables.isOwn || variables.isTunnel',
+        expression: [
+          '!variables.isProtected',
+          ...['isOwn', ...Object.keys(PERMITTED)].map((name) => `variables.${name}`),
+        ].join(' || '),
         messageExpression:
           "'the agent may not write ' + variables.kind + ' here: the Namespace ' + variables.place + ' is protected'",
         reason: 'Forbidden',
@@ -95,21 +99,12 @@ export function policySpec({
           "'the agent may write in all Namespaces, so it may not write ' + variables.kind + ': they could pass on rights in protected Namespaces'",
         reason: 'Forbidden',
       },
-      {
-        expression: [
-          isNot(POLICY_GROUP, ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']),
-          'variables.mayCreate',
-          webhooksStay(webhook),
-        ].join(' || '),
-        messageExpression:
-          "'the agent may change webhooks only as its remediator does: not whom a webhook calls, nor for which requests, in ' + variables.kind + ' ' + variables.name",
-        reason: 'Forbidden',
-      },
+      ...POLICIES.flatMap(({ validations }) => validations?.(webhook) ?? []),
     ],
   };
 }
 
-function variables(namespaces: readonly string[], webhookSecret: string): Readonly<Record<string, string>> {
+function variables(namespaces: readonly string[], webhookSecret: string | undefined): Readonly<Record<string, string>> {
   const is = (group: string, resource: string): string =>
     `request.resource.group == '${group}' && request.resource.resource == '${resource}'`;
   const isNamed = (...names: readonly string[]): string => `variables.name in ${list(names)}`;
@@ -123,14 +118,13 @@ function variables(namespaces: readonly string[], webhookSecret: string): Readon
     // What an agent keeps for itself.
     isOwn: `variables.place == variables.agentNamespace && !has(request.subResource) && (${[
       `${is('coordination.k8s.io', 'leases')} && ${isNamed(AGENT_LEASE)}`,
-      `${is('', 'secrets')} && ${isNamed(AGENT_CREDENTIALS, webhookSecret)}`,
-      `${is('', 'configmaps')} && (${isNamed(REMEDIATION_RECORD)} || variables.name.startsWith('${HEAD_NAME}'))`,
+      `${is('', 'secrets')} && ${isNamed(AGENT_CREDENTIALS, ...(webhookSecret === undefined ? [] : [webhookSecret]))}`,
+      `${is('', 'configmaps')} && (${[...RECORDS.map((name) => isNamed(name)), `variables.name.startsWith('${HEAD_NAME}')`].join(' || ')})`,
       is('events.k8s.io', 'events'),
     ].join(' || ')})`,
-    // The right to it is a choice of the person who installs the agent.
-    isTunnel: `variables.kind == 'pods/portforward' && variables.place == '${KUBE_SYSTEM}'`,
+    ...PERMITTED,
     reachesSystem: `authorizer.group('apps').resource('deployments').namespace('${KUBE_SYSTEM}').check('create').allowed()`,
-    mayCreate: `authorizer.group('${POLICY_GROUP}').resource(request.resource.resource).check('create').allowed()`,
+    ...Object.assign({}, ...POLICIES.map(({ variables }) => variables)),
   };
 }
 

@@ -1,24 +1,14 @@
-import {
-  WEBHOOK_CONFIGURATION,
-  WEBHOOK_SECRET,
-} from '../../domains/health/adapters/admission/webhook-configuration.ts';
+import { agentAdditions } from '../../domains/installation.ts';
 import { engineGroups } from '../../model/engine-kinds.ts';
-import type { JsonObject } from '../../model/json.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
-
-/** A rule of a Role or ClusterRole, and why the agent needs it. */
-export interface Permission {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-  /** A sentence for the table in `docs/reference/rights.md`. */
-  readonly why: string;
-}
+import { APPLY, type FurtherRights, type Permission, READ, rulesOf } from './permission.ts';
 
 /** More than an agent may do by itself; each is the choice of the person who installs it. */
-export const AGENT_ACCESS = ['secrets', 'rbac', 'crds', 'care', 'tunnel', 'webhooks', 'cluster-admin'] as const;
-export type AgentAccess = (typeof AGENT_ACCESS)[number];
+export const AGENT_ACCESS: readonly string[] = [
+  ...['secrets', 'rbac', 'crds'],
+  ...agentAdditions.flatMap(({ choices = {} }) => Object.keys(choices)),
+  'cluster-admin',
+];
 
 /** The choice to let the agent write in all Namespaces; without it they are named. */
 export const ALL_NAMESPACES = 'all-namespaces';
@@ -28,20 +18,6 @@ export type WritableNamespaces = readonly string[] | 'all';
 
 /** ClusterRoles with this label (value `"true"`) widen what the agent may do. */
 export const WIDEN_LABEL = 'rbac.fleetrelay.dev/aggregate-to-agent';
-
-const READ = ['get', 'list', 'watch'];
-/** Server-side apply is a patch; where nothing is there yet it needs `create` as well. */
-const APPLY = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
-
-/** A rule as words: API groups (`core` is the core group), resources, and why the agent needs them. */
-type RuleRow = readonly [groups: string, resources: string, why: string];
-
-function rulesOf(verbs: readonly string[], rows: readonly RuleRow[]): readonly Permission[] {
-  return rows.map(([groups, resources, why]) => {
-    const apiGroups = groups.split(' ').map((group) => (group === 'core' ? '' : group));
-    return { apiGroups, resources: resources.split(' '), verbs, why };
-  });
-}
 
 const ISTIO = 'networking.istio.io security.istio.io telemetry.istio.io gateway.networking.k8s.io';
 
@@ -123,7 +99,10 @@ export const OWN_NAMESPACE: readonly Permission[] = [
     apiGroups: [''],
     resources: ['configmaps'],
     verbs: ['get', 'list', 'create', 'update', 'delete'],
-    why: 'The inventory: `fleetrelay-inventory` and its pieces. The record `fleetrelay-remediations` of changed webhooks.',
+    why: [
+      'The inventory: `fleetrelay-inventory` and its pieces.',
+      ...agentAdditions.flatMap(({ records = {} }) => Object.values(records)),
+    ].join(' '),
   },
   {
     apiGroups: [''],
@@ -134,45 +113,11 @@ export const OWN_NAMESPACE: readonly Permission[] = [
   },
 ];
 
-/** What an agent with the webhook may do besides: everywhere, and in its own namespace. */
-export const WEBHOOK_RIGHTS: Readonly<Record<'everywhere' | 'ownNamespace', readonly Permission[]>> = {
-  everywhere: [
-    {
-      apiGroups: ['admissionregistration.k8s.io'],
-      resources: ['mutatingwebhookconfigurations'],
-      resourceNames: [WEBHOOK_CONFIGURATION],
-      verbs: ['get', 'patch'],
-      why: 'To set `caBundle` and `failurePolicy` of its own webhook. It can neither make nor see another one.',
-    },
-  ],
-  ownNamespace: [
-    {
-      apiGroups: [''],
-      resources: ['secrets'],
-      resourceNames: [WEBHOOK_SECRET],
-      verbs: ['get', 'create', 'patch', 'update'],
-      why: 'Certificates and settings of the webhook, which the replicas share. `create` counts for server-side apply, which names it.',
-    },
-  ],
-};
-
 /** The Namespace of a cluster's own parts. */
 export const KUBE_SYSTEM = 'kube-system';
 
-/** What a further access adds. */
-export interface FurtherRights {
-  /** By a ClusterRole: what has no Namespace, and what is only read. */
-  readonly everywhere?: readonly Permission[];
-  /** By a Role in each Namespace in which the agent may write; by a ClusterRole if these are all. */
-  readonly whereWritable?: readonly Permission[];
-  /** By a Role in `kube-system`, or in the Namespaces that the person who installs the agent names. */
-  readonly inNamespaces?: readonly Permission[];
-  /** By a Role in `kube-system`. */
-  readonly inKubeSystem?: readonly Permission[];
-}
-
 /** What each further access adds; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
-export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, FurtherRights>> = {
+export const FURTHER: Readonly<Record<string, FurtherRights>> = {
   secrets: {
     whereWritable: rulesOf(APPLY, [
       [
@@ -207,69 +152,8 @@ export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, Fur
       ],
     ]),
   },
-  care: {
-    everywhere: [
-      ...rulesOf(READ, [
-        [
-          'admissionregistration.k8s.io',
-          'mutatingwebhookconfigurations validatingwebhookconfigurations',
-          "A Shoot's constraints: webhooks that could keep Nodes from joining.",
-        ],
-        [
-          'druid.gardener.cloud resources.gardener.cloud machine.sapcloud.io extensions.gardener.cloud',
-          '*',
-          'The control planes of a Seed. The agent asks only for the Namespaces of Shoots that are bound to it.',
-        ],
-      ]),
-      ...rulesOf(
-        ['list', 'watch'],
-        [
-          [
-            'coordination.k8s.io',
-            'leases',
-            'Whether Nodes, their agents and the extensions of a Seed are alive. Leases stay in the cluster: only which ones have expired is reported.',
-          ],
-        ],
-      ),
-    ],
-    inNamespaces: rulesOf(READ, [
-      [
-        'core',
-        'secrets',
-        'Labels and annotations of Secrets: the operating system configs of a Shoot in `kube-system`, the certificate authorities in the control plane namespaces of a Seed (`--care-namespaces`). The agent asks only for metadata. RBAC cannot tell that apart: it could read all Secrets of these Namespaces.',
-      ],
-    ]),
-  },
-  tunnel: {
-    inKubeSystem: rulesOf(
-      ['create'],
-      [['core', 'pods/portforward', 'To test the tunnel between the control plane and the Nodes of a Shoot.']],
-    ),
-  },
-  webhooks: {
-    everywhere: [
-      ...rulesOf(
-        ['get', 'list', 'watch', 'patch'],
-        [
-          [
-            'admissionregistration.k8s.io',
-            'mutatingwebhookconfigurations validatingwebhookconfigurations',
-            'To mend webhooks that could keep Nodes from joining. FleetPolicy and RelayConfig have to allow it too.',
-          ],
-        ],
-      ),
-      ...rulesOf(
-        ['create', 'patch'],
-        [['events.k8s.io', 'events', 'Events that tell what was changed of a webhook configuration.']],
-      ),
-    ],
-  },
+  ...Object.assign({}, ...agentAdditions.map(({ choices }) => choices)),
 };
-
-/** A rule as the API server takes it. */
-export function policyRule({ apiGroups, resources, resourceNames, verbs }: Permission): JsonObject {
-  return { apiGroups, resources, ...(resourceNames === undefined ? {} : { resourceNames }), verbs };
-}
 
 /** To elect a leader by one Lease. The `create` of a POST cannot be tied to its name. */
 export function leaseRights(name: string): readonly Permission[] {

@@ -1,7 +1,4 @@
-import {
-  WEBHOOK_CONFIGURATION,
-  WEBHOOK_SECRET,
-} from '../../domains/health/adapters/admission/webhook-configuration.ts';
+import { agentWebhook } from '../../domains/installation.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { labelsOf, metadataOf } from '../../model/object-key.ts';
 import { isMissing, type KubeReader, OUR_PARTS, RESOURCES, read, refusalOf } from '../kube.ts';
@@ -91,10 +88,10 @@ function agentOf(deployment: JsonObject): InstalledAgent | undefined {
 function webhookIn(args: readonly string[]): InstalledAgent['webhook'] {
   const given = (flag: string): string | undefined =>
     args.find((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1);
-  if (given('--webhook') === undefined) return undefined;
+  if (given('--webhook') === undefined || agentWebhook === undefined) return undefined;
   return {
-    configuration: given('--webhook-configuration') ?? WEBHOOK_CONFIGURATION,
-    secret: given('--webhook-secret') ?? WEBHOOK_SECRET,
+    configuration: given('--webhook-configuration') ?? agentWebhook.configuration,
+    secret: given('--webhook-secret') ?? agentWebhook.secret,
   };
 }
 

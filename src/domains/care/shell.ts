@@ -5,6 +5,7 @@ export const care: DomainShell = {
   name: 'care',
   manifest: async () => (await import('./manifest/manifest.ts')).careManifest,
   engine: async () => (await import('./engine/care.ts')).care,
+  installed: async () => (await import('./compose/installed.ts')).careInstalled,
   agent: async () => (await import('./compose/agent.ts')).careInAgents,
   server: async () => (await import('./compose/server.ts')).careServer,
   cli: {

@@ -5,6 +5,7 @@ export const health: DomainShell = {
   name: 'health',
   manifest: async () => (await import('./manifest/manifest.ts')).healthManifest,
   engine: async () => (await import('./engine/health.ts')).health,
+  installed: async () => (await import('./compose/installed-webhook.ts')).webhookInstalled,
   agent: async () => (await import('./compose/agent.ts')).webhookOfAgents,
   server: async () => (await import('./compose/server.ts')).healthServer,
   cli: {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
 import { agentRights, applyRights, furtherAgentRights } from '../../../src/compose/manifests/agent-manifests.ts';
-import type { AgentAccess, WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
+import type { WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
 import { remediateConfiguration } from '../../../src/domains/care/model/remediate.ts';
 import { webhookConfiguration } from '../../../src/domains/health/adapters/admission/webhook-configuration.ts';
 import { until } from '../../support/fleet-processes.ts';
@@ -15,7 +15,7 @@ import { noProgram } from '../../support/programs.ts';
 const AGENT = 'system:serviceaccount:fleetrelay:fleetrelay-agent';
 const PROTECTED = ['kube-system', 'fleetrelay-server', 'fleetrelay'];
 const RBAC = 'rbac.authorization.k8s.io';
-const FURTHER: readonly AgentAccess[] = ['secrets', 'rbac', 'crds', 'care', 'tunnel', 'webhooks'];
+const FURTHER: readonly string[] = ['secrets', 'rbac', 'crds', 'care', 'tunnel', 'webhooks'];
 
 let plane: ControlPlane;
 let admin: ApiRequests;
@@ -340,7 +340,7 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in named N
   });
 });
 
-async function agentWith(writable: WritableNamespaces, access: readonly AgentAccess[]): Promise<ApiRequests> {
+async function agentWith(writable: WritableNamespaces, access: readonly string[]): Promise<ApiRequests> {
   const path = await agentKubeconfig(plane, 'fleetrelay', access, writable);
   const { users } = JSON.parse(await readFile(path, 'utf8'));
   const requests = createApiRequests(plane, 4, users[0].user.token);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
-import type { AgentAccess, WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
+import type { WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
 import { objectOf } from '../../../src/model/json.ts';
 import { noProgram } from '../programs.ts';
 import { type ClusterKind, type ClusterPool, nameOf, type OwnedObject, type TestCluster } from '../test-clusters.ts';
@@ -41,7 +41,7 @@ interface Pooled {
 
 /** How the planes of a pool are started; `access`: what their agents may do beyond what every agent may, `writable`: and where. */
 interface PoolOptions extends ControlPlaneOptions {
-  readonly access?: readonly AgentAccess[];
+  readonly access?: readonly string[];
   readonly writable?: WritableNamespaces;
 }
 

@@ -3,6 +3,9 @@ import { cutText } from '../../../model/messages.ts';
 import { parseRfc3339 } from '../../../model/time.ts';
 import type { WebhookChange } from './remediate.ts';
 
+/** The ConfigMap with the record of the remediator, in the agent's own namespace. */
+export const REMEDIATION_RECORD = 'fleetrelay-remediations';
+
 /**
  * `changed`: the API server has made the change. `wouldChange`: it would, and was asked for a dry run. `refused`: it does not.
  * `leftAlone`: a field manager keeps reverting the change. `unknown`: the agent has no answer.

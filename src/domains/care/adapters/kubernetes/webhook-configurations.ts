@@ -10,6 +10,7 @@ import { isJsonObject, type JsonObject, objectOf, parseJson, textOf } from '../.
 import { metadataOf, type ObjectKey } from '../../../../model/object-key.ts';
 import { WARNING_ANNOTATION } from '../../../../model/webhooks/problematic.ts';
 import type { WebhookChange } from '../../model/remediate.ts';
+import { REMEDIATION_RECORD } from '../../model/remediations.ts';
 import type {
   ConfigurationChange,
   ConfigurationOutcome,
@@ -20,8 +21,6 @@ import type {
 
 /** The field manager of the remediator's changes. */
 const FIELD_MANAGER = 'fleetrelay-remediator';
-/** The ConfigMap with its record, in the agent's own namespace. */
-export const REMEDIATION_RECORD = 'fleetrelay-remediations';
 const RECORD = 'record';
 const CONTROLLER = 'fleetrelay.dev/agent';
 

@@ -1,0 +1,41 @@
+import type { JsonObject } from '../../model/json.ts';
+import type { FurtherRights, Permission } from './permission.ts';
+
+/** What a domain adds to an installed agent. */
+export interface AgentAddition {
+  /** More than an agent may do by itself; each is the choice of the person who installs it, by this name. */
+  readonly choices?: Readonly<Record<string, FurtherRights>>;
+  /** The ConfigMaps that the agent keeps in its own namespace by their names, each with a sentence for the table of rights. */
+  readonly records?: Readonly<Record<string, string>>;
+  readonly policy?: PolicyAddition;
+  /** The admission webhook that the agent serves if the person who installs it asks for it. At most one domain has one. */
+  readonly webhook?: AgentWebhook;
+}
+
+/** What a domain adds to the policy that limits an agent: expressions in CEL over the variables of `agentPolicy`. */
+export interface PolicyAddition {
+  /** By the name of its variable: true for what the agent may write in a protected Namespace. */
+  readonly permitted?: Readonly<Record<string, string>>;
+  /** Further variables, by name. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Further rules. `ownWebhook`: the name of the agent's own MutatingWebhookConfiguration. */
+  readonly validations?: (ownWebhook: string) => readonly JsonObject[];
+}
+
+/** An admission webhook that an agent serves. */
+export interface AgentWebhook {
+  /** The usual name of its MutatingWebhookConfiguration. */
+  readonly configuration: string;
+  /** The usual name of its Secret in the agent's namespace. */
+  readonly secret: string;
+  /** What the agent may do besides: everywhere, and in its own namespace. */
+  readonly rights: Readonly<Record<'everywhere' | 'ownNamespace', readonly Permission[]>>;
+  /** What it adds to the command line of the agent. `image`: of fleetrelay. */
+  readonly args: (image: string) => readonly string[];
+  /** The port of the agent's container. */
+  readonly port: JsonObject;
+  /** What is installed when the agent is there, in this order. */
+  readonly manifests: (namespace: string) => readonly JsonObject[];
+  /** What the agent makes for it. It is not installed, but an uninstallation removes it. */
+  readonly made: (namespace: string) => readonly JsonObject[];
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from '../../model/json.ts';
+
+/** A rule of a Role or ClusterRole, and why the agent needs it. */
+export interface Permission {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+  /** A sentence for the table in `docs/reference/rights.md`. */
+  readonly why: string;
+}
+
+export const READ = ['get', 'list', 'watch'];
+/** Server-side apply is a patch; where nothing is there yet it needs `create` as well. */
+export const APPLY = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
+
+/** A rule as words: API groups (`core` is the core group), resources, and why the agent needs them. */
+type RuleRow = readonly [groups: string, resources: string, why: string];
+
+/** Rules with these verbs. */
+export function rulesOf(verbs: readonly string[], rows: readonly RuleRow[]): readonly Permission[] {
+  return rows.map(([groups, resources, why]) => {
+    const apiGroups = groups.split(' ').map((group) => (group === 'core' ? '' : group));
+    return { apiGroups, resources: resources.split(' '), verbs, why };
+  });
+}
+
+/** What a further access adds. */
+export interface FurtherRights {
+  /** By a ClusterRole: what has no Namespace, and what is only read. */
+  readonly everywhere?: readonly Permission[];
+  /** By a Role in each Namespace in which the agent may write; by a ClusterRole if these are all. */
+  readonly whereWritable?: readonly Permission[];
+  /** By a Role in `kube-system`, or in the Namespaces that the person who installs the agent names. */
+  readonly inNamespaces?: readonly Permission[];
+  /** By a Role in `kube-system`. */
+  readonly inKubeSystem?: readonly Permission[];
+}
+
+/** A rule as the API server takes it. */
+export function policyRule({ apiGroups, resources, resourceNames, verbs }: Permission): JsonObject {
+  return { apiGroups, resources, ...(resourceNames === undefined ? {} : { resourceNames }), verbs };
+}

@@ -1,0 +1,83 @@
+import { AGENT_LABELS, agentTemplateLabels } from '../../../adapters/kubernetes/agent-labels.ts';
+import type { AgentAddition, AgentWebhook } from '../../../compose/manifests/agent-addition.ts';
+import { type JsonObject, objectsOf } from '../../../model/json.ts';
+import {
+  WEBHOOK_CONFIGURATION,
+  WEBHOOK_SECRET,
+  WEBHOOK_SERVICE,
+  webhookConfiguration,
+} from '../adapters/admission/webhook-configuration.ts';
+
+const PORT = 9443;
+
+/**
+ * The MutatingWebhookConfiguration as it is installed. It says neither `caBundle` nor `failurePolicy`: the leading agent sets
+ * them, and who applies it again does not take them back.
+ */
+export function installedWebhook(namespace: string, service = WEBHOOK_SERVICE): JsonObject {
+  const configuration = webhookConfiguration({ namespace, service });
+  return { ...configuration, webhooks: objectsOf(configuration.webhooks).map(({ failurePolicy: _, ...hook }) => hook) };
+}
+
+/** The Service by which the API server reaches the replicas of the agent, and the way through the NetworkPolicy. */
+export function webhookService(namespace: string): readonly JsonObject[] {
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: WEBHOOK_SERVICE, namespace, labels: AGENT_LABELS },
+      spec: {
+        selector: agentTemplateLabels,
+        ports: [{ name: 'webhook', port: 443, targetPort: 'webhook', protocol: 'TCP', appProtocol: 'https' }],
+      },
+    },
+    {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: WEBHOOK_SERVICE, namespace, labels: AGENT_LABELS },
+      spec: {
+        podSelector: { matchLabels: agentTemplateLabels },
+        policyTypes: ['Ingress'],
+        // No selector names the API server, which has no pod.
+        ingress: [{ ports: [{ protocol: 'TCP', port: PORT }] }],
+      },
+    },
+  ];
+}
+
+const RIGHTS: AgentWebhook['rights'] = {
+  everywhere: [
+    {
+      apiGroups: ['admissionregistration.k8s.io'],
+      resources: ['mutatingwebhookconfigurations'],
+      resourceNames: [WEBHOOK_CONFIGURATION],
+      verbs: ['get', 'patch'],
+      why: 'To set `caBundle` and `failurePolicy` of its own webhook. It can neither make nor see another one.',
+    },
+  ],
+  ownNamespace: [
+    {
+      apiGroups: [''],
+      resources: ['secrets'],
+      resourceNames: [WEBHOOK_SECRET],
+      verbs: ['get', 'create', 'patch', 'update'],
+      why: 'Certificates and settings of the webhook, which the replicas share. `create` counts for server-side apply, which names it.',
+    },
+  ],
+};
+
+/** The webhook that rewrites the probes of Pods, as an agent is installed with it. */
+export const webhookInstalled: AgentAddition = {
+  webhook: {
+    configuration: WEBHOOK_CONFIGURATION,
+    secret: WEBHOOK_SECRET,
+    rights: RIGHTS,
+    // Pods get the probe proxy of this image.
+    args: (image) => [`--webhook=0.0.0.0:${PORT}`, `--webhook-image=${image}`],
+    port: { name: 'webhook', containerPort: PORT, protocol: 'TCP' },
+    manifests: (namespace) => [...webhookService(namespace), installedWebhook(namespace)],
+    made: (namespace) => [
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: WEBHOOK_SECRET, namespace, labels: AGENT_LABELS } },
+    ],
+  },
+};
