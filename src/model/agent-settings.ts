@@ -1,4 +1,3 @@
-import type { InjectorSettings } from '../domains/health/model/injector-settings.ts';
 import type { DriftMode } from './drift.ts';
 import type { HealthCheck } from './health-check.ts';
 import { quote } from './ids.ts';
@@ -6,7 +5,10 @@ import { canonicalJson, isJsonObject, type JsonValue, parseJson } from './json.t
 import type { LabelSelector } from './label-selector.ts';
 import { ok, problem, type Result } from './result.ts';
 
-/** The part of a FleetPolicy that the server sends to every agent, at each connect and at each change. */
+/**
+ * What the server tells an agent, at each connect and at each change. A domain adds its members by augmenting this interface; how
+ * they look on the wire is in the table below, for all versions that read them.
+ */
 export interface AgentSettings {
   readonly discovery: DiscoverySettings;
   /** Fields that other managers own, besides those that every agent leaves alone (the replicas of an autoscaler). */
@@ -17,10 +19,6 @@ export interface AgentSettings {
   readonly driftMode?: Extract<DriftMode, 'Report'>;
   /** What Placements and manifests say of drift has no effect; only for agents that take it. Absent: Placements and manifests win over `driftMode`. */
   readonly driftModeBound?: true;
-  /** Absent: the cluster belongs to no Shoot. */
-  readonly care?: CareTasks;
-  /** How the probes of admitted Pods are rewritten; only for agents that take it. */
-  readonly injector?: InjectorSettings;
   /** At most one for each kind, in canonical order; only for agents that take it. Absent: none. */
   readonly healthChecks?: readonly HealthCheck[];
 }
@@ -62,33 +60,11 @@ export interface KindNarrowing {
   readonly metadataOnly?: true;
 }
 
-/** What an agent does for the care of Shoots, and reports as objects of the group `internal.fleetrelay.dev`. */
-export interface CareTasks {
-  /** Asks the API server `/healthz`, reported as `ApiServerProbe`; `readyz`: `/readyz?verbose` too. */
-  readonly apiServerProbe?: { readonly syncPeriodMillis: number; readonly readyz: boolean };
-  /** The Leases that are judged, reported as one `LeaseReport`. Empty: none. */
-  readonly leases: readonly JudgedLeases[];
-  /** Parses the certificates of the cluster's own authorities, reported as `CertificateReport`. */
-  readonly certificates: boolean;
-  /** Tests a port-forward to the tunnel Pod, reported as `TunnelProbe`. Without the right for it the agent reports none. */
-  readonly tunnel: boolean;
-  /** Changes problematic webhooks, or only tells what it would change. Absent: neither. */
-  readonly webhookRemediator?: 'on' | 'dryRun';
-}
-
-/** Leases of one Namespace. */
-export interface JudgedLeases {
-  readonly namespace: string;
-  /** Absent: every name. */
-  readonly namePrefix?: string;
-  /** A Lease expires so long after its last renewal; absent: after its own duration. */
-  readonly staleAfterMillis?: number;
-}
-
-/** What the server needs of the agent of one cluster. */
+/** What a domain needs of the agent of one cluster. */
 export interface AgentNeeds {
   readonly kinds: readonly AdditionalKind[];
-  readonly care?: CareTasks;
+  /** Its own members of the settings; absent: none. */
+  readonly settings?: Partial<AgentSettings>;
 }
 
 /** Fields of all objects of one kind that the agent writes when it creates an object, and never afterwards. */
@@ -128,11 +104,9 @@ export function parseSettings(text: string): Result<AgentSettings> {
   return found === undefined ? ok(value as unknown as AgentSettings) : problem(`settings: ${found}`);
 }
 
-/** Parses the settings of the injector from storage. An unknown member is a problem. */
-export function parseInjectorSettings(text: string): Result<InjectorSettings> {
-  const value = parseJson(text);
-  const found = INJECTOR(value, 'injector');
-  return found === undefined ? ok(value as unknown as InjectorSettings) : problem(`settings: ${found}`);
+/** Says what is wrong with a value as the member of this name; undefined: nothing. */
+export function memberProblem(name: keyof typeof DOMAIN_MEMBERS, value: JsonValue | undefined): string | undefined {
+  return DOMAIN_MEMBERS[name](value, name);
 }
 
 /** Returns the first problem of a value, if there is one. */
@@ -182,6 +156,8 @@ const CARE = members(
   },
 );
 const HEALTH_CHECK = members({ apiVersion: TEXT, kind: TEXT, current: TEXT }, { inProgress: TEXT, failed: TEXT });
+/** The members of domains. */
+const DOMAIN_MEMBERS = { injector: INJECTOR, care: CARE };
 const SETTINGS = members(
   {
     discovery: members(
@@ -191,8 +167,7 @@ const SETTINGS = members(
     ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
   },
   {
-    injector: INJECTOR,
-    care: CARE,
+    ...DOMAIN_MEMBERS,
     ignoreLiveOptOuts: BOOLEAN,
     driftMode: text(/^Report$/),
     driftModeBound: BOOLEAN,

@@ -50,13 +50,13 @@ export function settingsOfPolicy(
     ...(drift.ignoreLiveOptOuts === true ? ({ ignoreLiveOptOuts: true } as const) : {}),
   };
   if (needs === undefined) return { ...common, discovery: { ...discovery, excludedKinds } };
-  const { kinds, care } = needs;
+  const { kinds, settings: own } = needs;
   const narrowed = (lists: 'short' | 'none'): AgentSettings => {
     const additionalKinds = additionalKindsOf(kinds, lists);
     return {
       ...common,
       discovery: { ...discovery, excludedKinds, ...(additionalKinds.length === 0 ? {} : { additionalKinds }) },
-      ...(care === undefined ? {} : { care }),
+      ...own,
     };
   };
   const settings = narrowed('short');

@@ -58,10 +58,9 @@ export function createSettingsSender(
 /** The settings of the agent of a cluster under a policy. */
 export function agentSettings(engine: Engine, cluster: string, inForce: FleetPolicy): AgentSettings {
   const needs = needsOf(engine).flatMap((each) => each.get('', cluster) ?? []);
-  const care = needs.find((each) => each.care !== undefined)?.care;
   return settingsOfPolicy(inForce, sectionsOf(engine), {
     kinds: needs.flatMap(({ kinds }) => kinds),
-    ...(care === undefined ? {} : { care }),
+    settings: Object.assign({}, ...needs.map(({ settings }) => settings)),
   });
 }
 

@@ -1,5 +1,6 @@
-import type { AgentSettings, JudgedLeases } from '../../../model/agent-settings.ts';
+import type { AgentSettings } from '../../../model/agent-settings.ts';
 import type { JsonObject } from '../../../model/json.ts';
+import type { JudgedLeases } from '../model/agent-tasks.ts';
 import { leaseReportOf } from '../model/lease-report.ts';
 import type { FoundLeases } from '../ports/care-api.ts';
 

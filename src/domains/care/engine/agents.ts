@@ -1,6 +1,7 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
-import type { AdditionalKind, AgentNeeds, CareTasks } from '../../../model/agent-settings.ts';
+import type { AdditionalKind, AgentNeeds } from '../../../model/agent-settings.ts';
 import type { JsonValue } from '../../../model/json.ts';
+import type { CareTasks } from '../model/agent-tasks.ts';
 import { type BoundShoot, isCaredFor } from './binding.ts';
 import { MACHINE_KINDS, nodeKinds, nodeLeases } from './checks/every-node-ready/agent-needs.ts';
 import { AUTHORITY_LABELS, SECRET_KIND } from './constraints/authorities.ts';
@@ -38,7 +39,10 @@ export function deriveAgentNeeds(graph: Graph, { bindings, settings }: Reads) {
       const all = value.map((each) => each.value);
       const own = all.find(({ type }) => type === 'cluster')?.shoot;
       const controlPlanes = all.filter(({ type }) => type === 'seed').map(({ shoot }) => shoot.controlPlaneNamespace);
-      emit('', cluster, { kinds: kindsOf(own, controlPlanes), care: tasksOf(own, controlPlanes, policy) });
+      emit('', cluster, {
+        kinds: kindsOf(own, controlPlanes),
+        settings: { care: tasksOf(own, controlPlanes, policy) },
+      });
     },
   });
   return { needs, collections: [roles, needs] };

@@ -45,7 +45,7 @@ interface Reads {
 /** What the remediators of clusters would change and leave alone, because fleetrelay applies it: at each webhook, with the mended YAML. */
 export function appliedWebhooks({ mendable, needs, progress }: Reads): readonly EngineDiagnostic[] {
   const remediating = [...needs.entries('')].flatMap(({ key, value }) =>
-    value.care?.webhookRemediator === undefined ? [] : [key],
+    value.settings?.care?.webhookRemediator === undefined ? [] : [key],
   );
   if (remediating.length === 0) return [];
   return [...mendable.partitions()].flatMap((source) =>

@@ -1,4 +1,3 @@
-import type { JudgedLeases } from '../../../model/agent-settings.ts';
 import {
   compareText,
   type JsonObject,
@@ -10,6 +9,7 @@ import {
 } from '../../../model/json.ts';
 import { metadataOf } from '../../../model/object-key.ts';
 import { parseRfc3339, rfc3339 } from '../../../model/time.ts';
+import type { JudgedLeases } from './agent-tasks.ts';
 
 /**
  * What an agent reports of the Leases that it judges: the status of its LeaseReport. It changes only when a Lease appears,

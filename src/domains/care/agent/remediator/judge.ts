@@ -1,6 +1,6 @@
-import type { CareTasks } from '../../../../model/agent-settings.ts';
 import type { ObjectKey } from '../../../../model/object-key.ts';
 import { warningOf } from '../../../../model/webhooks/problematic.ts';
+import type { CareTasks } from '../../model/agent-tasks.ts';
 import { describeChange, remediateConfiguration, type WebhookChange } from '../../model/remediate.ts';
 import type { LiveConfiguration, Refused, WebhookConfigurations } from '../../ports/webhook-configurations.ts';
 import type { Journal } from './journal.ts';

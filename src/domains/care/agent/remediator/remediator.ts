@@ -1,8 +1,8 @@
-import type { CareTasks } from '../../../../model/agent-settings.ts';
 import { errorText } from '../../../../model/messages.ts';
 import { kindOf, nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
 import { webhookConfigurationKinds } from '../../../../model/webhooks/problematic.ts';
 import type { LiveState, ObservedObject } from '../../../../ports/cluster-api.ts';
+import type { CareTasks } from '../../model/agent-tasks.ts';
 import { remediateConfiguration } from '../../model/remediate.ts';
 import type { RecordedRemediation } from '../../model/remediations.ts';
 import type { WebhookConfigurations } from '../../ports/webhook-configurations.ts';

@@ -2,11 +2,10 @@ import { AGENT_LABELS } from '../../../../adapters/kubernetes/agent-labels.ts';
 import { resourcePath } from '../../../../adapters/kubernetes/api/paths.ts';
 import type { KubeRequest } from '../../../../adapters/kubernetes/api/types.ts';
 import { parseAuthorities, rootsText } from '../../../../adapters/tls/own-authority.ts';
-import { parseInjectorSettings } from '../../../../model/agent-settings.ts';
 import { canonicalJson, type JsonObject, type JsonValue, objectOf, parseJson, textOf } from '../../../../model/json.ts';
 import { errorText } from '../../../../model/messages.ts';
 import type { Log } from '../../../../ports/log.ts';
-import type { InjectorSettings } from '../../model/injector-settings.ts';
+import { type InjectorSettings, parseInjectorSettings } from '../../model/injector-settings.ts';
 import { NO_TRUST, type WebhookTrust } from './webhook-trust.ts';
 
 /** What the replicas of an agent share for their webhook. */

@@ -143,7 +143,7 @@ describe('heartbeats of extensions', () => {
     /** Stages what the agent of the Seed reports of the Leases at a moment. */
     const report = (at: number, ...leases: readonly JsonObject[]) => {
       const judged = made.engine.domains.flatMap(
-        ({ parts }) => parts.agents?.needs?.get('', 'seed')?.care?.leases ?? [],
+        ({ parts }) => parts.agents?.needs?.get('', 'seed')?.settings?.care?.leases ?? [],
       );
       made.live('seed', LEASES, { status: { ...leaseReportOf(leases, judged, at * 1000) } } as unknown as JsonObject);
     };
@@ -153,12 +153,12 @@ describe('heartbeats of extensions', () => {
   test('the agent of the Seed judges those of the mapped extensions', () => {
     const { made } = start();
     const needs = () => made.engine.domains.flatMap(({ parts }) => parts.agents?.needs?.get('', 'seed') ?? [])[0];
-    expect(needs()?.care?.leases).toEqual([
+    expect(needs()?.settings?.care?.leases).toEqual([
       { namespace: 'extension-local', namePrefix: 'gardener-extension-heartbeat', staleAfterMillis: 300_000 },
     ]);
     made.file('policy.yaml', policy(`{staleExtensionHealthChecks: {enabled: false}, ${MAPPED.slice(1)}`));
     made.engine.commit();
-    expect(needs()?.care?.leases).toEqual([]);
+    expect(needs()?.settings?.care?.leases).toEqual([]);
   });
 
   test('a report is outdated when the heartbeat is older than the threshold, whatever it says', () => {

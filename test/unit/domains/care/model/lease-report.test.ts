@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { JudgedLeases } from '../../../../../src/domains/care/model/agent-tasks.ts';
 import {
   leaseReportOf,
   leaseTimesOf,
   MOST_NAMED_LEASES,
   readLeaseReport,
 } from '../../../../../src/domains/care/model/lease-report.ts';
-import type { JudgedLeases } from '../../../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 
 const NODES: JudgedLeases = { namespace: 'kube-node-lease' };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRemediator } from '../../../../../../src/domains/care/agent/remediator/remediator.ts';
+import type { CareTasks } from '../../../../../../src/domains/care/model/agent-tasks.ts';
 import type { RecordedRemediation } from '../../../../../../src/domains/care/model/remediations.ts';
-import type { CareTasks } from '../../../../../../src/model/agent-settings.ts';
 import { type JsonObject, objectsOf } from '../../../../../../src/model/json.ts';
 import { warningOf } from '../../../../../../src/model/webhooks/problematic.ts';
 import {
