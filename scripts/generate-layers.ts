@@ -3,7 +3,15 @@ import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DOMAINS, domainFolder, GENERATED_ONLY_IN, LAYERS, type Layer, SELF_CONTAINED } from './layers.ts';
+import {
+  DOMAINS,
+  domainFolder,
+  GENERATED_ONLY_IN,
+  LAYERS,
+  type Layer,
+  LISTING_DOMAINS,
+  SELF_CONTAINED,
+} from './layers.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 const PATH = join(import.meta.dirname, '../generated/biome-layers.json');
@@ -44,8 +52,10 @@ function patternsOf(folder: string, { may, node }: Layer, above: readonly string
   ];
 }
 
-/** A domain has folders with the names of layers: the static test tells which of it the core may import. */
-const OF_DOMAINS: readonly string[] = ['!**/domains/**'];
+/** The core imports no domain. What starts the processes imports the lists of domains. */
+function ofDomains(layer: string): readonly string[] {
+  return LISTING_DOMAINS.includes(layer) ? ['**/domains/*/**'] : ['**/domains/**'];
+}
 
 function overridesOf(name: string): readonly object[] {
   const layer = LAYERS[name] ?? { may: [] };
@@ -53,8 +63,8 @@ function overridesOf(name: string): readonly object[] {
   const most = only.length === 0 ? layer.may : layer.may.filter((each) => each !== 'generated');
   const own = SELF_CONTAINED.filter((folder) => folder.startsWith(`${name}/`));
   return [
-    override(name, patternsOf(name, { ...layer, may: most }, OF_DOMAINS)),
-    ...only.map((folder) => override(folder, patternsOf(name, layer, OF_DOMAINS))),
+    override(name, patternsOf(name, { ...layer, may: most }, ofDomains(name))),
+    ...only.map((folder) => override(folder, patternsOf(name, layer, ofDomains(name)))),
     ...own.map((folder) =>
       override(folder, [{ group: ['**', '!./**'], message: `${folder} imports nothing outside itself.` }]),
     ),

@@ -42,6 +42,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
  */
 export const DOMAINS: readonly string[] = ['health', 'services', 'care'];
 
+/** The layers that import the lists of domains (`src/domains/*.ts`). The rest of the core imports nothing of `src/domains`. */
+export const LISTING_DOMAINS: readonly string[] = ['compose', 'cli'];
+
 /** The folders of domains that have no layer of their name, or may import more than it. */
 export const DOMAIN_FOLDERS: Readonly<Record<string, Layer>> = {
   probes: { may: ['model'], node: [] },

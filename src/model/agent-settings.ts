@@ -1,3 +1,10 @@
+import {
+  TAKES_DRIFT_MODE,
+  TAKES_DRIFT_MODE_BOUND,
+  TAKES_HEALTH_CHECKS,
+  TAKES_INJECTOR,
+  TAKES_LIVE_OPT_OUTS,
+} from './agent.ts';
 import type { DriftMode } from './drift.ts';
 import type { HealthCheck } from './health-check.ts';
 import { quote } from './ids.ts';
@@ -156,6 +163,14 @@ const CARE = members(
   },
 );
 const HEALTH_CHECK = members({ apiVersion: TEXT, kind: TEXT, current: TEXT }, { inProgress: TEXT, failed: TEXT });
+/** The members that only agents with a capability take, each with that capability. */
+export const CAPABILITY_OF_MEMBER: Readonly<Record<string, string>> = {
+  injector: TAKES_INJECTOR,
+  ignoreLiveOptOuts: TAKES_LIVE_OPT_OUTS,
+  driftMode: TAKES_DRIFT_MODE,
+  driftModeBound: TAKES_DRIFT_MODE_BOUND,
+  healthChecks: TAKES_HEALTH_CHECKS,
+};
 /** The members of domains. */
 const DOMAIN_MEMBERS = { injector: INJECTOR, care: CARE };
 const SETTINGS = members(

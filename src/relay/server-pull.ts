@@ -1,15 +1,6 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
-import {
-  type AgentHello,
-  TAKES_DRIFT_MODE,
-  TAKES_DRIFT_MODE_BOUND,
-  TAKES_HEALTH_CHECKS,
-  TAKES_INJECTOR,
-  TAKES_LIVE_OPT_OUTS,
-  TAKES_ROOTS,
-  TAKES_SETTINGS,
-} from '../model/agent.ts';
-import type { AgentSettings } from '../model/agent-settings.ts';
+import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
+import { type AgentSettings, CAPABILITY_OF_MEMBER } from '../model/agent-settings.ts';
 import { heldDigest } from '../model/inventory-digest.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
@@ -104,15 +95,13 @@ export function sendRoots({ deps: { roots } }: ServerState, { hello, link }: Pul
 
 /** The settings without members that the agent does not know: it would refuse them. */
 function knownSettings(settings: AgentSettings, { capabilities }: AgentHello): AgentSettings {
-  const { injector, ignoreLiveOptOuts, driftMode, driftModeBound, healthChecks, ...common } = settings;
-  return {
-    ...common,
-    ...(injector !== undefined && capabilities.includes(TAKES_INJECTOR) ? { injector } : {}),
-    ...(ignoreLiveOptOuts === true && capabilities.includes(TAKES_LIVE_OPT_OUTS) ? { ignoreLiveOptOuts } : {}),
-    ...(driftMode !== undefined && capabilities.includes(TAKES_DRIFT_MODE) ? { driftMode } : {}),
-    ...(driftModeBound === true && capabilities.includes(TAKES_DRIFT_MODE_BOUND) ? { driftModeBound } : {}),
-    ...(healthChecks !== undefined && capabilities.includes(TAKES_HEALTH_CHECKS) ? { healthChecks } : {}),
+  const isKnown = (member: string): boolean => {
+    const capability = CAPABILITY_OF_MEMBER[member];
+    return capability === undefined || capabilities.includes(capability);
   };
+  const { discovery, ignoredFields, ...members } = settings;
+  const known = Object.entries(members).filter(([member]) => isKnown(member));
+  return { discovery, ignoredFields, ...Object.fromEntries(known) };
 }
 
 function createPullStream({ state, slot, link, hello, certificate, peerLimits }: Greeted): PullStream {

@@ -1,4 +1,4 @@
-import { DOMAINS, domainFolder, LAYERS } from '../../scripts/layers.ts';
+import { DOMAINS, domainFolder, LAYERS, LISTING_DOMAINS } from '../../scripts/layers.ts';
 
 /** The lists of domains, and what they are made of. */
 const LISTS = /^src\/domains\/[a-z-]+\.ts$/;
@@ -18,7 +18,7 @@ export function domainComplaint(file: string, resolved: string, target: string):
   const [from, to] = [placeOf(file), placeOf(resolved)];
   if (LISTS.test(file)) return undefined;
   if (from === undefined) {
-    const isList = LISTS.test(resolved) && /^src\/(compose|cli)\//.test(file);
+    const isList = LISTS.test(resolved) && LISTING_DOMAINS.includes(file.split('/')[1] ?? '');
     return isList ? undefined : `${file} imports ${resolved}: the core imports no domain`;
   }
   const isFree = from.folder === '';
