@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startAgent } from '../../../src/compose/agent/agent.ts';
+import type { OpenAgentDomain } from '../../../src/compose/agent/agent-domain.ts';
 import { agentDomains } from '../../../src/domains/agents.ts';
 import { parseClusterName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
@@ -15,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Starts the agent of a folder with one object, whose server does not answer. */
-async function startWith(domains: typeof agentDomains) {
+async function startWith(domains: readonly OpenAgentDomain[]) {
   writeFileSync(join(folder, 'web.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n');
   const listen = { host: '127.0.0.1', port: 0 };
   return startAgent(
@@ -54,4 +55,25 @@ test('an agent without domains runs: only their metrics and reports are missing'
     'fleetrelay_agent_api_server_response_seconds',
   ]);
   expect(without.filter((name) => !all.includes(name))).toEqual([]);
+});
+
+test('a domain adds a metric to the process and a part to the agent', async () => {
+  const calls: string[] = [];
+  const counting: OpenAgentDomain = ({ metrics }) => {
+    metrics.gauge('files_of_test', 'Always 1.', [], () => [[{}, 1]]);
+    return {
+      ofDirectory: ({ look }) => [
+        () => ({
+          load: async () => void calls.push(`load ${(await look()).objects.size}`),
+          observe: ({ objects }) => void calls.push(`observe ${objects.size}`),
+          stop: () => void calls.push('stop'),
+        }),
+      ],
+    };
+  };
+  const started = await startWith([counting]);
+  expect(calls.slice(0, 2)).toEqual(['load 1', 'observe 1']);
+  expect(await families(started.health)).toContain('files_of_test');
+  await started.stop();
+  expect(calls.at(-1)).toBe('stop');
 });
