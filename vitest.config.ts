@@ -4,6 +4,10 @@ import { isLong } from './test/support/long.ts';
 import { ALSO_LONG, LONG_ALONE } from './test/support/long-files.ts';
 import { createLongestFirst } from './test/support/longest-first.ts';
 import { temporaryStateHome } from './test/support/state-home.ts';
+import { temporaryFolder } from './test/support/temporary-folder.ts';
+
+// Of this process, so that what it starts before the first test has it, too.
+process.env.TMPDIR = temporaryFolder(isLong);
 
 const env = { XDG_STATE_HOME: temporaryStateHome() };
 const setupFiles = ['test/support/processor-time.ts', 'test/support/generated-cases.ts'];

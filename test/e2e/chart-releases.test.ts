@@ -14,6 +14,7 @@ import {
 import { until } from '../support/fleet-processes.ts';
 import { type ApiRequests, createApiRequests } from '../support/kubernetes/api-request.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
+import { untilListed } from '../support/kubernetes/definitions.ts';
 import { isLong } from '../support/long.ts';
 import { noProgram } from '../support/programs.ts';
 
@@ -73,6 +74,7 @@ describe.skipIf(noProgram('kube-apiserver', 'helm'))('releases of the charts', (
 
     test('those that kubectl has applied are taken over by the command of the README', async () => {
       await helm('uninstall', 'fleetrelay-crds');
+      await untilListed(api);
       await plane.kubectl(['delete', 'crds', '-l', 'app.kubernetes.io/part-of=fleetrelay']);
       await plane.kubectl(['apply', '--server-side', '-f', join(PROJECT, 'deploy', 'crds')]);
       await expect(run('install', 'fleetrelay-crds', least)).rejects.toThrow(/cannot be imported/);

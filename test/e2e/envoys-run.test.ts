@@ -86,7 +86,7 @@ describe.skipIf(noProgram('envoy'))('fleetrelay dataplane run', () => {
     expect(await runs.get('db')?.ended).toBe(0);
     await dataplane('db', 'disconnected', 'Offline');
     const run = start('db', { args: ['--drain-time', '5s'] });
-    await dataplane('db', 'connected', 'Online');
+    await run.during(dataplane('db', 'connected', 'Online'));
     await endpoints(1);
     run.signal('SIGTERM');
     const began = performance.now();
@@ -105,7 +105,7 @@ describe.skipIf(noProgram('envoy'))('fleetrelay dataplane run', () => {
 
   test('the second signal ends the wait', async () => {
     const run = start('db', { args: ['--drain-time', '1h'] });
-    await dataplane('db', 'connected', 'Online');
+    await run.during(dataplane('db', 'connected', 'Online'));
     run.signal('SIGINT');
     await endpoints(0);
     run.signal('SIGTERM');
@@ -115,7 +115,7 @@ describe.skipIf(noProgram('envoy'))('fleetrelay dataplane run', () => {
   test('an Envoy that ends by itself ends the run with its exit code', async () => {
     const run = start('db');
     const { pid } = await run.until('Envoy is started');
-    await dataplane('db', 'connected', 'Online');
+    await run.during(dataplane('db', 'connected', 'Online'));
     process.kill(Number(pid), 'SIGKILL');
     expect(await run.ended).toBe(137);
     expect(run.line('Envoy has ended by itself')).toMatchObject({ how: 'SIGKILL' });
@@ -177,7 +177,7 @@ describe.skipIf(noProgram('envoy'))('fleetrelay dataplane run', () => {
     const run = start('db');
     await run.until('waiting for the server');
     await fleet.server.start();
-    await dataplane('db', 'connected', 'Online');
+    await run.during(dataplane('db', 'connected', 'Online'));
     expect(run.line('Envoy is started')).toMatchObject({ dataplane: 'default/db', admin: `127.0.0.1:${ports.db}` });
   });
 });

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { clusterResource, conditionsIn, placementResource } from '../support/fake-custom-resources.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
+import { createApiRequests } from '../support/kubernetes/api-request.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
+import { untilListed } from '../support/kubernetes/definitions.ts';
 import { configMapYaml } from '../support/manifests.ts';
 import { noProgram } from '../support/programs.ts';
 
@@ -118,6 +120,9 @@ describe.skipIf(noProgram('kube-apiserver'))('a fleet with a repository and cust
   });
 
   it('removes nothing when the definitions are deleted, through a restart, and until a person agrees', async () => {
+    const api = createApiRequests(plane);
+    await untilListed(api);
+    api.close();
     await plane.kubectl(['delete', ...CRDS, '--timeout=60s']);
     const failing = await until('the source fails', async () => {
       const state = await source();

@@ -12,6 +12,8 @@ export interface DataplaneRun {
   line(message: string): Readonly<Record<string, unknown>> | undefined;
   /** Waits for such a line. */
   until(message: string): Promise<Readonly<Record<string, unknown>>>;
+  /** Resolves as `work` does; rejects with what the run has said if it ends before. */
+  during<Value>(work: Promise<Value>): Promise<Value>;
   signal(signal: NodeJS.Signals): void;
 }
 
@@ -45,6 +47,12 @@ export function startDataplaneRun(
         if (found === undefined && child.exitCode !== null) throw new Error(`it has ended: ${text.slice(-2_000)}`);
         return found;
       }),
+    during: async (work) => {
+      const early = ended.then((code) => {
+        throw new Error(`the run has ended with ${code}: ${text.slice(-2_000)}`);
+      });
+      return Promise.race([work, early]);
+    },
     signal: (signal) => void child.kill(signal),
   };
 }

@@ -22,7 +22,7 @@ export const PROGRAM =
   process.env.FLEETRELAY_PROGRAM ?? fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 export const STATUS_BRANCH = 'fleetrelay/status/test';
 /** A look at a repository over HTTP starts processes of git at both ends. */
-const SELDOM_S = 10;
+const SELDOM_S = 30;
 const TELL_MS = 60_000;
 const FIRST_PAUSE_MS = 20;
 /** A look may be a process or a request to a busy server: what takes long is looked at less often. */
