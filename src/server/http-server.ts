@@ -1,5 +1,5 @@
 import { constants, randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import {
   createServer as createSecureServer,
   type Server as SecureServer,
@@ -54,6 +54,8 @@ export interface HttpServerOptions {
   readonly localToken?: string;
   /** Absent: plain text. */
   readonly tls?: HttpTls;
+  /** Requests wait until it has resolved; absent: they are answered at once. */
+  readonly opened?: Promise<void>;
 }
 
 /** Certificates and key as PEM. */
@@ -90,7 +92,7 @@ const MAX_CONNECTIONS = 256;
  * tokens of at least 16 characters, client certificates, or a local token; on another address people or client certificates.
  */
 export function createHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Result<HttpServer> {
-  const { listen, tls } = options;
+  const { listen, tls, opened } = options;
   const people = createPeople(options.people ?? [], options.localToken);
   if (!people.ok) return people;
   const access: ApiAccess = {
@@ -107,7 +109,7 @@ export function createHttpServer(deps: HttpServerDeps, options: HttpServerOption
     );
   }
   const app = createApp(deps, access);
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const answer = answering(getRequestListener(app.fetch, { overrideGlobalObjects: false }), opened);
   const secure =
     tls === undefined
       ? undefined
@@ -119,6 +121,18 @@ export function createHttpServer(deps: HttpServerDeps, options: HttpServerOption
     renew: (renewed) => secure?.setSecureContext(tlsOptions(renewed)),
     stop: () => stop(server, deps.clock),
   });
+}
+
+/** Answers from when it is opened on. Those who ask before wait. */
+function answering(answer: RequestListener, opened: Promise<void> | undefined): RequestListener {
+  let answerNow = opened === undefined;
+  void opened?.then(() => {
+    answerNow = true;
+  });
+  return (request, response) => {
+    if (answerNow) answer(request, response);
+    else void opened?.then(() => answer(request, response));
+  };
 }
 
 /** A client certificate that is not valid does not break the connection: the API answers with the reason. */

@@ -148,6 +148,31 @@ describe('the token of the server', () => {
     expect(await ask('localhost')).toEqual([own, undefined]);
     expect(await ask('127.0.0.3')).toEqual([undefined, undefined]);
   });
+
+  test('is looked for once more where it is refused, because a server that starts has left another', async () => {
+    const env = { XDG_STATE_HOME: folder() };
+    const [crashed, next] = [0, 1].map(() => createLocalToken(config, folder(), { log: recordingLog(), env }));
+    const seen: (string | undefined)[] = [];
+    let starting: typeof next;
+    const server = createServer(async (incoming, outgoing) => {
+      seen.push(incoming.headers.authorization);
+      const { port } = server.address() as AddressInfo;
+      await starting?.publish({ host: '127.0.0.1', port });
+      const isKnown = incoming.headers.authorization === `Bearer ${next?.token}`;
+      outgoing.writeHead(isKnown ? 200 : 401).end(JSON.stringify(isKnown ? { items: [] } : { error: {} }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closers.push(() => new Promise((resolve) => server.close(resolve)));
+    const { port } = server.address() as AddressInfo;
+    const ask = async () => (await runCli(['get', 'sources', '--api', `http://127.0.0.1:${port}`], { env })).code;
+    expect(await ask()).toBe(4);
+    await crashed?.publish({ host: '127.0.0.1', port });
+    expect(await ask()).toBe(4);
+    expect(seen.splice(0)).toEqual([undefined, `Bearer ${crashed?.token}`]);
+    starting = next;
+    expect(await ask()).toBe(0);
+    expect(seen).toEqual([`Bearer ${crashed?.token}`, `Bearer ${next?.token}`]);
+  });
 });
 
 describe('a Unix socket', () => {

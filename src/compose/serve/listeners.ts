@@ -33,11 +33,13 @@ export async function openListeners(
   const tls = http.tls && (await readTls(http.tls));
   warnOfDangers(http, await audit.problem(), deps.log);
   const local = createLocalToken(http, config.dataDirectory, deps);
+  const opened = Promise.withResolvers<void>();
   const options = {
     listen: listeningOf(http.listen),
     people,
     ...(tls && { tls }),
-    ...(local && { localToken: local.token }),
+    // A caller that asks earlier would be refused for the token that it cannot have found yet.
+    ...(local && { localToken: local.token, opened: opened.promise }),
   };
   const storeForgets = config.store.type === 'memory';
   const httpServer = must(createHttpServer({ ...deps, api, audit, hooks, storeForgets }, options));
@@ -48,6 +50,7 @@ export async function openListeners(
       const bound = await httpServer.start().catch(cannotListen('HTTP', http.listen, '--http'));
       const other = await metricsServer.start().catch(cannotListen('health and metrics', metrics.listen, '--metrics'));
       await local?.publish(bound);
+      opened.resolve();
       const scheme = 'socket' in bound ? '' : tls === undefined ? 'http://' : 'https://';
       return { http: `${scheme}${displayAddress(bound)}`, metrics: `http://${displayAddress(other)}` };
     },

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createHttpServer } from '../../../src/server/http-server.ts';
 import type { Person } from '../../../src/server/people.ts';
@@ -52,6 +54,27 @@ describe('health', () => {
       expect(await response.json()).toMatchObject({ error: { reason: 'NotFound' } });
     }
   });
+});
+
+test('requests wait until the server is opened', async () => {
+  const order: string[] = [];
+  const opened = Promise.withResolvers<void>();
+  const ready = () => {
+    order.push('answered');
+    return { ok: true, reasons: [] };
+  };
+  const { url } = await serve({ health: { ready } }, { opened: opened.promise });
+  const { port } = new URL(url);
+  const socket = connect(Number(port), '127.0.0.1');
+  const closed = once(socket, 'close');
+  socket.write('GET /readyz HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n');
+  // It has read the request.
+  const [interim] = await once(socket, 'data');
+  expect(String(interim)).toMatch(/^HTTP\/1\.1 100/);
+  order.push('opened');
+  opened.resolve();
+  await closed;
+  expect(order).toEqual(['opened', 'answered']);
 });
 
 test('the listener of the API has no health and metrics', async () => {
