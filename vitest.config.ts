@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 import type { TestSequencer, Vitest } from 'vitest/node';
 import { isLong } from './test/support/long.ts';
