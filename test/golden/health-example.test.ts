@@ -1,11 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dump, loadAll } from 'js-yaml';
 import { expect, it } from 'vitest';
+import type { ServerApi } from '../../src/api/server-api.ts';
 import { compositionRoots } from '../../src/cli/roots.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runCli } from '../support/cli.ts';
 import { createFleetWorld } from '../support/fleet-world.ts';
+import { printsAsShown, stepsOf } from '../support/page-session.ts';
 import { runServer } from '../support/running-server.ts';
 import { fakeApi } from '../support/server-api.ts';
 
@@ -23,12 +26,16 @@ it('rendered', async () => {
   await expect(dump({ dataplanes, services, endpoints })).toMatchFileSnapshot(golden('render.yaml'));
 });
 
+/** The files of the example's repository. */
+function repository(): Readonly<Record<string, string>> {
+  const names = readdirSync(join(example, 'repo'), { recursive: true, encoding: 'utf8' });
+  const files = names.filter((name) => name.endsWith('.yaml'));
+  return Object.fromEntries(files.map((name) => [name, readFileSync(join(example, 'repo', name), 'utf8')]));
+}
+
 it('asked of a server, whose agent of the cluster reports the Pods', async () => {
   const world = await createFleetWorld();
-  const files = readdirSync(join(example, 'repo'), { recursive: true, encoding: 'utf8' }).filter((path) =>
-    path.endsWith('.yaml'),
-  );
-  world.source.push(Object.fromEntries(files.map((path) => [path, readFileSync(join(example, 'repo', path), 'utf8')])));
+  world.source.push(repository());
   world.agent('east').connect();
   await world.settle();
   const live = readFileSync(join(example, 'clusters/east/namespaces/shop/web.yaml'), 'utf8');
@@ -55,4 +62,29 @@ it('asked of a server, whose agent of the cluster reports the Pods', async () =>
     await stop();
   }
   for (const file of ['dataplanes.txt', 'explain-web.txt']) expect(page).toContain(shown.get(file));
+});
+
+it('the configuration of an Envoy, as docs/domains/envoys.md shows it', async () => {
+  const world = await createFleetWorld();
+  world.source.push(repository());
+  await world.settle();
+  const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-envoy-page-'));
+  for (const name of ['db-07.token', 'ca.crt']) writeFileSync(join(folder, name), 'x\n');
+  const xds = { address: '0.0.0.0', port: 5678, tls: true };
+  const dataplane: ServerApi['dataplane'] = (mesh, name) => {
+    const answer = world.server.api.dataplane(mesh, name);
+    return answer.ok ? { ok: true, value: { ...answer.value, xds } } : answer;
+  };
+  const { url, stop } = await runServer({ api: { ...fakeApi(), dataplane } }, { people: [] });
+  try {
+    const [step] = stepsOf(readFileSync(join(import.meta.dirname, '../../docs/domains/envoys.md'), 'utf8'));
+    const words = step?.command.split(' ').slice(1) ?? [];
+    const env = { FLEETRELAY_API: url };
+    const { out, err } = await runCli(words, { env, cwd: folder, roots: compositionRoots });
+    const printed = (err + out).replaceAll(folder, '/home/you');
+    expect(printsAsShown(step?.output ?? [], printed), printed).toBe(true);
+  } finally {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
