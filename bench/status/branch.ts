@@ -21,6 +21,7 @@ export function branchTarget({ engine }: TargetDeps): Target {
     get: () => state,
     all: () => [state],
     allHaveSpoken: () => true,
+    isCommitted: () => true,
     allWereRead: () => true,
     allAreComplete: () => true,
     revisions: () => [{ source: name, revision: 'r1' }],

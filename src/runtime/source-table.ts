@@ -39,9 +39,10 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
       sources.every(({ name }) => observed.has(name) || conditions.get(name)?.state !== 'pending');
     return spoken;
   };
+  const firstReads = createFirstReads(loop, allHaveSpoken);
   /** Commits even if nothing was staged: the start-up gate may open now, and the first commit stages what the ledger has. */
   const commit = (): void => {
-    loop.transact(() => undefined);
+    firstReads.commit();
     if (hasBegun || !allHaveSpoken()) return;
     hasBegun = true;
     void loop.settled();
@@ -78,8 +79,10 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
     },
     get: (name: string) => all().find(({ source }) => source.name === name),
     all,
-    /** Every source has synced or failed once, and what they reported first is committed. Stays true. */
+    /** Every source has synced or failed once, and what they reported first is staged. Stays true. */
     allHaveSpoken,
+    /** What they reported first is committed, so that all other code sees it. Stays true. */
+    isCommitted: firstReads.areCommitted,
     /** Every source has been read by this process, and does not wait for a person. */
     allWereRead: () =>
       intake.isStaging?.() !== true &&
@@ -96,6 +99,20 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
       await Promise.all(sources.map((source) => source.stop()));
     },
   };
+}
+
+/** Knows when the commit has been that contains what the sources reported first. */
+function createFirstReads(loop: ServerCore['loop'], allHaveSpoken: () => boolean) {
+  let areCommitted = false;
+  const published = (): void => {
+    areCommitted = true;
+  };
+  const commit = (): void => loop.transact(() => undefined, allHaveSpoken() ? { published } : {});
+  // A revision that is staged first is admitted without a call of the listener.
+  loop.addSink('readers', () => {
+    if (!areCommitted && allHaveSpoken()) commit();
+  });
+  return { commit, areCommitted: () => areCommitted };
 }
 
 /** Whether the admitted revision proves no absence, so that the source removes nothing. */

@@ -57,10 +57,9 @@ describe.skipIf(noProgram('envoy'))('fleetrelay dataplane run', () => {
   const endpoints = (count: number) => untilEndpoints(fleet, count);
 
   test('the application is reached through both Envoys, as long as it is healthy', async () => {
-    start('db');
-    start('web');
-    await dataplane('db', 'connected', 'Online');
-    await dataplane('web', 'connected', 'Online');
+    const [db, web] = [start('db'), start('web')];
+    await db.during(dataplane('db', 'connected', 'Online'));
+    await web.during(dataplane('web', 'connected', 'Online'));
     await until('traffic flows', async () => (await askAt('127.0.0.1', ports.outbound)) === 'postgres');
     await application.stop();
     await endpoints(0);

@@ -71,11 +71,14 @@ it('the configuration of an Envoy, as docs/domains/envoys.md shows it', async ()
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-envoy-page-'));
   for (const name of ['db-07.token', 'ca.crt']) writeFileSync(join(folder, name), 'x\n');
   const xds = { address: '0.0.0.0', port: 5678, tls: true };
-  const dataplane: ServerApi['dataplane'] = (mesh, name) => {
-    const answer = world.server.api.dataplane(mesh, name);
-    return answer.ok ? { ok: true, value: { ...answer.value, xds } } : answer;
-  };
-  const { url, stop } = await runServer({ api: { ...fakeApi(), dataplane } }, { people: [] });
+  const questions: ServerApi['questions'] = world.server.api.questions.map(({ path, answer }) => ({
+    path,
+    answer: (texts) => {
+      const given = answer(texts);
+      return given.ok && path.startsWith('/dataplanes/') ? { ok: true, value: { ...given.value, xds } } : given;
+    },
+  }));
+  const { url, stop } = await runServer({ api: { ...fakeApi(), questions } }, { people: [] });
   try {
     const [step] = stepsOf(readFileSync(join(import.meta.dirname, '../../docs/domains/envoys.md'), 'utf8'));
     const words = step?.command.split(' ').slice(1) ?? [];
