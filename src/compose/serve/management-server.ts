@@ -135,7 +135,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
   const attempts = createAttempts(foundation);
   const parts: Parts = { ...foundation, attempts, sources, sessions, replica, suspensions };
-  const ready = () => sources.isCommitted() && whyNotReady(parts).length === 0;
+  const ready = () => whyNotReady(parts).length === 0;
   const ofDomains = createDomainParts(deps, parts, ready);
   const isSettled = settledAfterStart(parts);
   const otherStatus = wireOtherStatus(parts, deps, branch, isSettled);

@@ -24,8 +24,11 @@ export function whyNotReady({
   const silent = sources.all().filter((state) => !hasSpoken(state));
   // A shared store is away for all servers: if none of them were ready, agents could not connect at all.
   const problem = store.shared ? undefined : journal.failure();
+  // Until then the engine answers as if they declared nothing.
+  const isFirst = silent.length === 0 && !sources.isCommitted();
   return [
     ...silent.map(({ source }) => `source ${source.name} has not been read yet`),
+    ...(isFirst ? ['what the sources declare is not committed yet'] : []),
     ...(problem === undefined ? [] : [`the store cannot be written: ${problem}`]),
   ];
 }
