@@ -54,6 +54,10 @@ interface EngineKindRow {
   readonly sources: 'first' | 'each';
   /** What else `allow` must give a source that is not the first one; absent: the kind is enough. */
   readonly within?: WithinRights;
+  /** The members of its spec that choose clusters, by names or by a label selector. */
+  readonly choosesClusters?: readonly string[];
+  /** The member of its spec with a label selector of Services of any namespace, which has no effect unless it selects some. */
+  readonly selectsServices?: string;
   /** For the list of the kinds in docs/reference/kinds. */
   readonly purpose: string;
 }
@@ -121,6 +125,7 @@ export const engineKinds = {
     shortNames: ['plc'],
     schema: 'placement.json',
     ownConditions: [...SUMMARY, 'ClustersSelected'],
+    choosesClusters: ['clusters'],
     sources: 'each',
     purpose: 'sends the documents under its paths to the selected clusters',
   },
@@ -132,6 +137,8 @@ export const engineKinds = {
     schema: 'service-mirror.json',
     ownConditions: [...SUMMARY, 'ClustersSelected'],
     discovers: ['/Service', 'discovery.k8s.io/EndpointSlice'],
+    choosesClusters: ['from', 'to'],
+    selectsServices: 'serviceSelector',
     sources: 'first',
     purpose: 'makes services of some clusters, or of meshes, known in other clusters',
   },

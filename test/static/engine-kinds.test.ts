@@ -15,7 +15,6 @@ const NAMED: Readonly<Record<string, string>> = {
   'src/compose/init/init.ts': 'the kinds of which a new repository has a file',
   'src/manifest/kinds/decoders.ts': 'the compiler demands a decoder for each kind of the registry',
   'src/model/desired.ts': 'the compiler demands a type of value for each kind of the registry',
-  'src/validation/across-files/likely-references.ts': 'what the kinds that choose clusters refer to',
 };
 
 /** Ids and plurals that a text names as a literal or as a name of a property, comments left out. */

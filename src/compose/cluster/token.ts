@@ -7,9 +7,9 @@ import { enrolmentToken, readEnrolmentToken } from '../../relay/trust/enrolment-
 import { connectionToken, GENERATIONS_FILE, readTokenGenerations } from '../../relay/trust/tokens.ts';
 import { trustFolder } from '../serve/relay.ts';
 
-/** The options of `fleetrelay cluster token` and `dataplane token`. At least one of `dataDir` and `relaySecretFile` is given. */
+/** What a token is made of. At least one of `dataDir` and `relaySecretFile` is given. */
 export interface TokenRequest {
-  /** The cluster, or the {@link dataplaneSubject} of a data plane. */
+  /** Who shows the token: the name of a cluster, or another subject; see `connectionToken`. */
   readonly subject: string;
   /** The server's data directory, which knows of renewals, and holds the relay secret unless `relaySecretFile` does. */
   readonly dataDir?: string | undefined;
@@ -31,7 +31,7 @@ export interface EnrolmentRequest {
 }
 
 /**
- * A valid token of a cluster or data plane, derived from the relay secret without a running server. Makes the secret if the data
+ * A valid token of a subject, derived from the relay secret without a running server. Makes the secret if the data
  * directory has none yet. Rejects if there is no such directory: no server would know a token from a mistyped path.
  */
 export async function printedToken(request: TokenRequest): Promise<string> {

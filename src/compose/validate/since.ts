@@ -11,7 +11,7 @@ import { compileGlob } from '../../model/glob.ts';
 import { quote } from '../../model/ids.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { matchesLabels } from '../../model/label-selector.ts';
-import { objectRefOf } from '../../model/object-key.ts';
+import { kindOf, objectRefOf } from '../../model/object-key.ts';
 import { asError } from '../../sources/tree/foreign-files.ts';
 import { hasManifestEnding, IGNORE_FILE } from '../../sources/tree/ignore-file.ts';
 import type { ObjectFacts } from '../../validation/across-files/facts.ts';
@@ -219,8 +219,8 @@ function selectedBefore({ before }: Touched): (facts: ObjectFacts) => boolean {
   );
   return ({ key, selector }) => {
     if (selector === undefined || labelled.length === 0) return false;
-    const { kind, namespace } = objectRefOf(key);
-    const selectsServices = selectedBy(kind) === 'Services';
+    const { namespace } = objectRefOf(key);
+    const selectsServices = selectedBy(kindOf(key)) === 'Services';
     return labelled.some(
       (each) =>
         (each.kind === 'Service') === selectsServices &&

@@ -2,7 +2,7 @@ import { didYouMean, type FieldProblem } from '../../manifest/problem.ts';
 import type { FindingReason } from '../../model/diagnostic.ts';
 import { compareText, type JsonObject, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
-import { kindWithoutGroup, objectRefOf, parseApiVersion } from '../../model/object-key.ts';
+import { kindOf, kindWithoutGroup, objectRefOf, parseApiVersion } from '../../model/object-key.ts';
 import { type Field, get, pathOf } from '../rules/shared/field.ts';
 import type { DeclaredObject, DeclaredObjects, LabelIndex } from './declared.ts';
 import { type ObjectFacts, parseReferenceId, selectorIn } from './facts.ts';
@@ -78,7 +78,7 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
       const { kind, namespace } = objectRefOf(key);
       const selected = kind === 'Service' && ports.length > 0 ? selectedPorts(namespace, selector) : undefined;
       if (selected !== undefined && ports.some((name) => !selected.has(name))) return true;
-      return selectsNothing(selectedBy(kind), namespace, selector) !== undefined;
+      return selectsNothing(selectedBy(kindOf(key)), namespace, selector) !== undefined;
     },
     problemsOf: (object) => {
       const version = parseApiVersion(textOf(object.apiVersion));

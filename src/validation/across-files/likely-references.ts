@@ -1,5 +1,6 @@
+import { engineKindOf, engineKindRow } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../../model/json.ts';
-import { metadataOf } from '../../model/object-key.ts';
+import { metadataOf, parseApiVersion } from '../../model/object-key.ts';
 
 /** Stands for every name of a kind: a selector refers to all of them. */
 export const ANY_NAME = '*';
@@ -46,7 +47,7 @@ export function likelyReferencesOf(object: JsonObject): readonly string[] {
   };
   const { apiVersion, kind, metadata, status, ...rest } = object;
   visit(rest, '', own, add);
-  if (kind === 'Placement' || kind === 'ServiceMirror') addClusters(objectOf(object.spec), add);
+  addClusters(object, add);
   return [...found];
 }
 
@@ -82,9 +83,11 @@ function addNamed(
   } else if (Object.hasOwn(NAMED, key)) add('', NAMED[key] ?? '', target, name);
 }
 
-function addClusters(spec: JsonObject, add: AddReference): void {
-  for (const choice of [spec.clusters, spec.from, spec.to]) {
-    const { names, selector } = objectOf(choice);
+function addClusters({ apiVersion, kind, spec }: JsonObject, add: AddReference): void {
+  const version = parseApiVersion(textOf(apiVersion));
+  const id = version.ok ? engineKindOf(version.value.group, textOf(kind)) : undefined;
+  for (const member of (id && engineKindRow(id).choosesClusters) ?? []) {
+    const { names, selector } = objectOf(objectOf(spec)[member]);
     for (const name of [...textsOf(names), ...(selector === undefined ? [] : [ANY_NAME])]) {
       add('admin.gloo.solo.io', 'KubernetesCluster', '', name);
     }

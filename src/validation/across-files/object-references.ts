@@ -1,3 +1,4 @@
+import { engineKindIds, engineKindRow } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
 import { type Field, get, getIn, isTrue, items, members, text, word } from '../rules/shared/field.ts';
@@ -211,9 +212,17 @@ export interface Selection {
   readonly isPlain: boolean;
 }
 
-/** What the selector of an object of this kind selects. A ServiceMirror selects Services of all namespaces. */
+/** The member of the spec with a selector of Services, by kind. */
+const SERVICE_SELECTORS: ReadonlyMap<string, string> = new Map(
+  engineKindIds.flatMap((id) => {
+    const { group, kind, selectsServices } = engineKindRow(id);
+    return selectsServices === undefined ? [] : [[`${group}/${kind}`, selectsServices]];
+  }),
+);
+
+/** What the selector of an object of this kind (`group/Kind`) selects: Pods of its namespace, or Services of all namespaces. */
 export function selectedBy(kind: string): Selection['selects'] {
-  return kind === 'ServiceMirror' ? 'Services' : 'Pods';
+  return SERVICE_SELECTORS.has(kind) ? 'Services' : 'Pods';
 }
 
 /** The selectors of an object that must select something to have an effect. */
@@ -226,10 +235,10 @@ export function selectionsIn(kind: string, root: Field): readonly Selection[] {
       return [{ field: get(spec, 'selector'), selects: 'Pods', isPlain: false }];
     case 'networking.k8s.io/NetworkPolicy':
       return [{ field: get(spec, 'podSelector'), selects: 'Pods', isPlain: false }];
-    case 'fleetrelay.dev/ServiceMirror':
-      return [{ field: get(spec, 'serviceSelector'), selects: 'Services', isPlain: false }];
-    default:
-      return [];
+    default: {
+      const services = SERVICE_SELECTORS.get(kind);
+      return services === undefined ? [] : [{ field: get(spec, services), selects: 'Services', isPlain: false }];
+    }
   }
 }
 
