@@ -10,7 +10,7 @@ import { XDS_LIMITS } from '../../src/xds/limits.ts';
 import { createFakeEnvoys, type FakeEnvoys, healthRequest } from '../support/fake-envoys.ts';
 import { createFleetWorld, type FleetWorld, shownBy } from '../support/fleet-world.ts';
 import { recordingLog } from '../support/running-server.ts';
-import { dbYaml } from '../unit/xds/support.ts';
+import { dbYaml } from '../unit/domains/health/xds/support.ts';
 
 const SECRET = new Uint8Array(32).fill(7);
 const HDS = '/envoy.service.health.v3.HealthDiscoveryService/StreamHealthCheck';

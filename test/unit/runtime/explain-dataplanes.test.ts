@@ -5,7 +5,7 @@ import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../support/
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml } from '../../support/manifests.ts';
 import { container, dataplaneYaml, inbound, pod, service } from '../domains/health/engine/support.ts';
-import { dbYaml } from '../xds/support.ts';
+import { dbYaml } from '../domains/health/xds/support.ts';
 
 /** Explanations of data planes and of services of meshes. */
 

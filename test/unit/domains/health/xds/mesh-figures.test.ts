@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts';
-import { clusterHealth, createFakeEnvoys } from '../../support/fake-envoys.ts';
-import { createFleetWorld } from '../../support/fleet-world.ts';
+import { HealthStatus } from '../../../../../generated/envoy/config/core/v3/core_pb.ts';
+import { clusterHealth, createFakeEnvoys } from '../../../../support/fake-envoys.ts';
+import { createFleetWorld } from '../../../../support/fleet-world.ts';
 import { dbYaml } from './support.ts';
 
 test('a report of an Envoy moves its data plane and service in the figures of the server', async () => {

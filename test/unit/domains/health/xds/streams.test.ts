@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts';
-import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
-import { dataplaneSubject } from '../../../src/domains/health/model/dataplane.ts';
-import { hdsSettings } from '../../../src/domains/health/xds/hds-settings.ts';
-import type { XdsSetup } from '../../../src/domains/health/xds/xds.ts';
-import { connectionToken } from '../../../src/relay/trust/tokens.ts';
-import { clusterHealth, createFakeEnvoys, type FakeEnvoys, healthRequest } from '../../support/fake-envoys.ts';
-import { createFleetWorld, type FleetWorld, shownBy } from '../../support/fleet-world.ts';
-import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { HealthStatus } from '../../../../../generated/envoy/config/core/v3/core_pb.ts';
+import { createMemoryStore } from '../../../../../src/adapters/stores/memory.ts';
+import { dataplaneSubject } from '../../../../../src/domains/health/model/dataplane.ts';
+import { hdsSettings } from '../../../../../src/domains/health/xds/hds-settings.ts';
+import type { XdsSetup } from '../../../../../src/domains/health/xds/xds.ts';
+import { connectionToken } from '../../../../../src/relay/trust/tokens.ts';
+import { clusterHealth, createFakeEnvoys, type FakeEnvoys, healthRequest } from '../../../../support/fake-envoys.ts';
+import { createFleetWorld, type FleetWorld, shownBy } from '../../../../support/fleet-world.ts';
+import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 import { dataplaneRow, dbYaml, endpointsAt, stateOf, webYaml } from './support.ts';
 
 const { HEALTHY, UNHEALTHY } = HealthStatus;

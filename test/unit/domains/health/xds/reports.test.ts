@@ -1,11 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts';
-import { EndpointHealthResponseSchema } from '../../../generated/envoy/service/health/v3/hds_pb.ts';
-import { dataplaneOf } from '../../../src/domains/health/model/dataplane.ts';
-import type { HealthReport } from '../../../src/domains/health/model/dataplane-health.ts';
-import { reportAfter } from '../../../src/domains/health/xds/reports.ts';
-import { clusterHealth } from '../../support/fake-envoys.ts';
+import { HealthStatus } from '../../../../../generated/envoy/config/core/v3/core_pb.ts';
+import { EndpointHealthResponseSchema } from '../../../../../generated/envoy/service/health/v3/hds_pb.ts';
+import { dataplaneOf } from '../../../../../src/domains/health/model/dataplane.ts';
+import type { HealthReport } from '../../../../../src/domains/health/model/dataplane-health.ts';
+import { reportAfter } from '../../../../../src/domains/health/xds/reports.ts';
+import { clusterHealth } from '../../../../support/fake-envoys.ts';
 
 const { UNKNOWN, HEALTHY, UNHEALTHY, DRAINING, TIMEOUT, DEGRADED } = HealthStatus;
 const NOW = 1_767_225_600_000;

@@ -1,10 +1,10 @@
 import { toJson } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { HealthCheckSpecifierSchema } from '../../../generated/envoy/service/health/v3/hds_pb.ts';
-import { dataplaneOf } from '../../../src/domains/health/model/dataplane.ts';
-import { hdsSettings } from '../../../src/domains/health/xds/hds-settings.ts';
-import { specifierOf } from '../../../src/domains/health/xds/specifier.ts';
-import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
+import { HealthCheckSpecifierSchema } from '../../../../../generated/envoy/service/health/v3/hds_pb.ts';
+import { dataplaneOf } from '../../../../../src/domains/health/model/dataplane.ts';
+import { hdsSettings } from '../../../../../src/domains/health/xds/hds-settings.ts';
+import { specifierOf } from '../../../../../src/domains/health/xds/specifier.ts';
+import type { JsonObject, JsonValue } from '../../../../../src/model/json.ts';
 
 /** The settings of Kuma's own tests. */
 const ENV = {

@@ -1,5 +1,5 @@
-import { type JsonObject, type JsonValue, objectOf } from '../../../src/model/json.ts';
-import type { FleetWorld } from '../../support/fleet-world.ts';
+import { type JsonObject, type JsonValue, objectOf } from '../../../../../src/model/json.ts';
+import type { FleetWorld } from '../../../../support/fleet-world.ts';
 
 /** A declared data plane `db` at 10.0.0.4 whose application on 127.0.0.1:80 is probed. */
 export function dbYaml(networking: JsonObject = {}, name = 'db'): string {

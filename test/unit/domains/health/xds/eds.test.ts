@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts';
-import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
-import { health } from '../../../src/domains/health/engine/health.ts';
-import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../support/fake-envoys.ts';
-import { createFleetWorld, type FleetWorld, shownBy } from '../../support/fleet-world.ts';
-import { pod, service, stageLive } from '../domains/health/engine/support.ts';
+import { HealthStatus } from '../../../../../generated/envoy/config/core/v3/core_pb.ts';
+import { createMemoryStore } from '../../../../../src/adapters/stores/memory.ts';
+import { health } from '../../../../../src/domains/health/engine/health.ts';
+import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../../../support/fake-envoys.ts';
+import { createFleetWorld, type FleetWorld, shownBy } from '../../../../support/fleet-world.ts';
+import { pod, service, stageLive } from '../engine/support.ts';
 import { dataplaneRow, dbYaml, webYaml } from './support.ts';
 
 const { HEALTHY, UNHEALTHY } = HealthStatus;

@@ -1,7 +1,7 @@
 import { load, loadAll } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { injectManifests } from '../../../../src/domains/health/compose/inject/inject.ts';
-import type { ProbeSettings } from '../../../../src/domains/health/probes/settings.ts';
+import { injectManifests } from '../../../../../../src/domains/health/compose/inject/inject.ts';
+import type { ProbeSettings } from '../../../../../../src/domains/health/probes/settings.ts';
 
 const settings: ProbeSettings = {
   applicationProbeProxyPort: 9001,

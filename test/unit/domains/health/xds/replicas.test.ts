@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import { HealthStatus } from '../../../generated/envoy/config/core/v3/core_pb.ts';
-import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../support/fake-envoys.ts';
-import { createReplicaWorld, type FakeReplica, type ReplicaWorld } from '../../support/replica-world.ts';
+import { HealthStatus } from '../../../../../generated/envoy/config/core/v3/core_pb.ts';
+import { clusterHealth, createFakeEnvoys, type FakeEnvoys } from '../../../../support/fake-envoys.ts';
+import { createReplicaWorld, type FakeReplica, type ReplicaWorld } from '../../../../support/replica-world.ts';
 import { dataplaneRow, dbYaml, endpointsAt, stateOf, webYaml } from './support.ts';
 
 const { HEALTHY, UNHEALTHY } = HealthStatus;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { careCommand } from '../../../src/domains/care/cli/care.ts';
-import { diagnosticOf } from '../../../src/model/diagnostic.ts';
-import { runCli } from '../../support/cli.ts';
+import { careCommand } from '../../../../../src/domains/care/cli/care.ts';
+import { diagnosticOf } from '../../../../../src/model/diagnostic.ts';
+import { runCli } from '../../../../support/cli.ts';
 
 const CONFIGURATION = {
   kind: 'ValidatingWebhookConfiguration',

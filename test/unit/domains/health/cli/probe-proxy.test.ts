@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { probeProxyCommand } from '../../../src/domains/health/cli/probe-proxy.ts';
-import { runCli } from '../../support/cli.ts';
+import { probeProxyCommand } from '../../../../../src/domains/health/cli/probe-proxy.ts';
+import { runCli } from '../../../../support/cli.ts';
 
 async function asked(args: readonly string[]) {
   const calls: unknown[] = [];

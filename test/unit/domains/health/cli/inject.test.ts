@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { injectCommand } from '../../../src/domains/health/cli/inject.ts';
-import type { Injection } from '../../../src/domains/health/compose/inject/inject.ts';
-import { runCli } from '../../support/cli.ts';
+import { injectCommand } from '../../../../../src/domains/health/cli/inject.ts';
+import type { Injection } from '../../../../../src/domains/health/compose/inject/inject.ts';
+import { runCli } from '../../../../support/cli.ts';
 
 const DEFAULTS = { applicationProbeProxyPort: 9001, virtualProbesEnabled: false, virtualProbesPort: 9000 };
 const PREFIX = 'KUMA_RUNTIME_KUBERNETES_';

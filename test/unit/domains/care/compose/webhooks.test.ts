@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { findDocuments } from '../../../../src/compose/validate/find-documents.ts';
-import { validatePaths } from '../../../../src/compose/validate/validate.ts';
-import { judgeWebhooks } from '../../../../src/domains/care/compose/webhooks.ts';
-import { remediateConfiguration } from '../../../../src/domains/care/model/remediate.ts';
+import { findDocuments } from '../../../../../src/compose/validate/find-documents.ts';
+import { validatePaths } from '../../../../../src/compose/validate/validate.ts';
+import { judgeWebhooks } from '../../../../../src/domains/care/compose/webhooks.ts';
+import { remediateConfiguration } from '../../../../../src/domains/care/model/remediate.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-care-'));
 afterAll(() => rmSync(folder, { recursive: true }));
