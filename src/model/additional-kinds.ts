@@ -1,5 +1,6 @@
-import { type AdditionalKind, type AdditionalKinds, type KindNarrowing, MOST_ITEMS } from './agent-settings.ts';
+import type { AdditionalKind, AdditionalKinds, KindNarrowing } from './agent-settings.ts';
 import { canonicalJson, type JsonValue } from './json.ts';
+import { MOST_ITEMS } from './json-checks.ts';
 
 /**
  * Joins kinds that are narrowed alike, so that a long list of Namespaces is there once. `lists`: those with at most

@@ -1,20 +1,15 @@
-import {
-  TAKES_DRIFT_MODE,
-  TAKES_DRIFT_MODE_BOUND,
-  TAKES_HEALTH_CHECKS,
-  TAKES_INJECTOR,
-  TAKES_LIVE_OPT_OUTS,
-} from './agent.ts';
+import { TAKES_DRIFT_MODE, TAKES_DRIFT_MODE_BOUND, TAKES_HEALTH_CHECKS, TAKES_LIVE_OPT_OUTS } from './agent.ts';
+import { domainMembers } from './agent-members.ts';
 import type { DriftMode } from './drift.ts';
 import type { HealthCheck } from './health-check.ts';
-import { quote } from './ids.ts';
 import { canonicalJson, isJsonObject, type JsonValue, parseJson } from './json.ts';
+import { BOOLEAN, type Check, firstOf, list, members, NAMESPACE, TEXT, text } from './json-checks.ts';
 import type { LabelSelector } from './label-selector.ts';
 import { ok, problem, type Result } from './result.ts';
 
 /**
  * What the server tells an agent, at each connect and at each change. A domain adds its members by augmenting this interface; how
- * they look on the wire is in the table below, for all versions that read them.
+ * they look on the wire is said by {@link domainMembers}.
  */
 export interface AgentSettings {
   readonly discovery: DiscoverySettings;
@@ -111,68 +106,34 @@ export function parseSettings(text: string): Result<AgentSettings> {
   return found === undefined ? ok(value as unknown as AgentSettings) : problem(`settings: ${found}`);
 }
 
-/** Says what is wrong with a value as the member of this name; undefined: nothing. */
-export function memberProblem(name: keyof typeof DOMAIN_MEMBERS, value: JsonValue | undefined): string | undefined {
-  return DOMAIN_MEMBERS[name](value, name);
-}
-
-/** Returns the first problem of a value, if there is one. */
-type Check = (value: JsonValue | undefined, name: string) => string | undefined;
-
-/** The longest list in settings. */
-export const MOST_ITEMS = 1000;
-const TEXT = text();
 const KIND = text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/);
-const NAMESPACE = text(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
 const FIELD = text(/^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$/);
 const OPERATOR = text(/^(In|NotIn|Exists|DoesNotExist)$/);
 const LABELS: Check = (value, name) =>
   isJsonObject(value)
     ? firstOf(Object.entries(value).map(([key, label]) => TEXT(label, key)))
     : `${name} is not an object`;
-const BOOLEAN: Check = (value, name) => (typeof value === 'boolean' ? undefined : `${name} is neither true nor false`);
-const MILLIS: Check = (value, name) =>
-  typeof value === 'number' && value >= 1_000 && value <= 720 * 3_600_000 ? undefined : `${name} is no duration`;
 const SELECTOR = members({
   matchLabels: LABELS,
   matchExpressions: list(members({ key: TEXT, operator: OPERATOR, values: list(TEXT) })),
-});
-const PORT: Check = (value, name) =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 65_535
-    ? undefined
-    : `${name} is no port`;
-const INJECTOR = members({
-  applicationProbeProxyPort: PORT,
-  virtualProbesEnabled: BOOLEAN,
-  virtualProbesPort: PORT,
-  failurePolicy: text(/^(Fail|Ignore)$/),
 });
 const ADDITIONAL = members(
   { kinds: list(text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/([A-Za-z][A-Za-z0-9]{0,62}|\*)$/)) },
   { namespaces: list(NAMESPACE), namePrefixes: list(TEXT), labels: LABELS, metadataOnly: BOOLEAN },
 );
-const CARE = members(
-  {
-    leases: list(members({ namespace: NAMESPACE }, { namePrefix: TEXT, staleAfterMillis: MILLIS })),
-    certificates: BOOLEAN,
-    tunnel: BOOLEAN,
-  },
-  {
-    apiServerProbe: members({ syncPeriodMillis: MILLIS, readyz: BOOLEAN }),
-    webhookRemediator: text(/^(on|dryRun)$/),
-  },
-);
 const HEALTH_CHECK = members({ apiVersion: TEXT, kind: TEXT, current: TEXT }, { inProgress: TEXT, failed: TEXT });
 /** The members that only agents with a capability take, each with that capability. */
 export const CAPABILITY_OF_MEMBER: Readonly<Record<string, string>> = {
-  injector: TAKES_INJECTOR,
+  ...Object.fromEntries(
+    Object.entries(domainMembers).flatMap(([name, { capability }]) =>
+      capability === undefined ? [] : [[name, capability]],
+    ),
+  ),
   ignoreLiveOptOuts: TAKES_LIVE_OPT_OUTS,
   driftMode: TAKES_DRIFT_MODE,
   driftModeBound: TAKES_DRIFT_MODE_BOUND,
   healthChecks: TAKES_HEALTH_CHECKS,
 };
-/** The members of domains. */
-const DOMAIN_MEMBERS = { injector: INJECTOR, care: CARE };
 const SETTINGS = members(
   {
     discovery: members(
@@ -182,42 +143,10 @@ const SETTINGS = members(
     ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
   },
   {
-    ...DOMAIN_MEMBERS,
+    ...Object.fromEntries(Object.entries(domainMembers).map(([name, { check }]) => [name, check])),
     ignoreLiveOptOuts: BOOLEAN,
     driftMode: text(/^Report$/),
     driftModeBound: BOOLEAN,
     healthChecks: list(HEALTH_CHECK),
   },
 );
-
-function members(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
-  return (value, name) => {
-    if (!isJsonObject(value)) return `${name} is not an object`;
-    const known = { ...required, ...optional };
-    const unknown = Object.keys(value).find((each) => !Object.hasOwn(known, each));
-    if (unknown !== undefined) return `${name} has the unknown member ${quote(unknown)}`;
-    const checked = Object.entries(known).filter(
-      ([each]) => Object.hasOwn(required, each) || value[each] !== undefined,
-    );
-    return firstOf(checked.map(([each, check]) => check(value[each], each)));
-  };
-}
-
-function list(item: Check): Check {
-  return (value, name) => {
-    if (!Array.isArray(value)) return `${name} is not a list`;
-    if (value.length > MOST_ITEMS) return `${name} has more than ${MOST_ITEMS} items`;
-    return firstOf(value.map((each) => item(each, name)));
-  };
-}
-
-function text(pattern?: RegExp): Check {
-  return (value, name) =>
-    typeof value === 'string' && pattern?.test(value) !== false
-      ? undefined
-      : `${name} holds ${quote(String(value))}, which does not belong there`;
-}
-
-function firstOf(problems: readonly (string | undefined)[]): string | undefined {
-  return problems.find((each) => each !== undefined);
-}

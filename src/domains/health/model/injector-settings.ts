@@ -1,4 +1,4 @@
-import { memberProblem } from '../../../model/agent-settings.ts';
+import { memberProblem } from '../../../model/agent-members.ts';
 import { parseJson } from '../../../model/json.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 
