@@ -20,8 +20,6 @@ const KINDS: readonly string[] = webhookConfigurationKinds.map((kind) =>
   nameOfKind({ group: 'admissionregistration.k8s.io', kind }),
 );
 
-export type Remediator = ReturnType<typeof createRemediator>;
-
 /**
  * Mends the webhook configurations of a cluster that could keep Nodes from joining or the cluster from waking up. It changes what
  * others own: never what fleetrelay applies, and not against a field manager that keeps reverting it. `changed` receives the
