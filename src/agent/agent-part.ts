@@ -45,12 +45,12 @@ export function createAgentParts(
       });
     },
     configure(settings: AgentSettings, spreadMs?: number): void {
-      for (const part of parts) part.configure?.(settings, spreadMs);
+      forEach((part) => part.configure?.(settings, spreadMs));
     },
     settled: (withinMs: number) => Promise.all(parts.map((part) => part.settled?.(withinMs))),
     load: (settings: AgentSettings) => Promise.all(parts.map((part) => part.load?.(settings))),
     observe(live: LiveState, settings: AgentSettings): void {
-      for (const part of parts) part.observe?.(live, settings);
+      forEach((part) => part.observe?.(live, settings));
     },
     /** Resolves with whether a report has changed. */
     async lastLook(withinMs: number): Promise<boolean> {
@@ -59,6 +59,19 @@ export function createAgentParts(
     },
     stop: end,
   };
+
+  /** Calls each part, also if one throws: the next state does not name these changes again. Throws the first error. */
+  function forEach(call: (part: AgentPart) => void): void {
+    const errors: unknown[] = [];
+    for (const part of parts) {
+      try {
+        call(part);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
 
   function end(): Promise<unknown> {
     stopped ??= Promise.all(parts.map((part) => part.stop()));

@@ -59,6 +59,22 @@ test('parts end if the agent cannot start', async () => {
   expect([kept.calls.at(-1), failing.calls.at(-1)]).toEqual(['stop', 'stop']);
 });
 
+test('a part that throws keeps no state from the others', async () => {
+  let isBroken = false;
+  const broken = createNotingPart({
+    observe: () => {
+      if (isBroken) throw new Error('a defect');
+    },
+  });
+  const { calls, part } = createNotingPart();
+  const world = await createConnectedWorld(() => [broken.part, part]);
+  isBroken = true;
+  world.cluster.personPuts(keyOf(configMap('a', '1')), configMap('a', '1'));
+  await world.settle();
+  expect(calls).toContain('observe 1');
+  await world.agent.stop();
+});
+
 test('the last look of an agent asks every part', async () => {
   const looks: string[] = [];
   const looking = (name: string): CreateAgentPart =>
