@@ -1,14 +1,36 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { DOMAINS } from '../../scripts/layers.ts';
 import { domains } from '../../src/domains/domains.ts';
+import { engineDomains } from '../../src/domains/engines.ts';
 
-/** The core knows no domain by name: the kinds of a domain are named in its own folder and where all kinds are. */
+/** The core knows no domain by name: the kinds of a domain are named in its folder and where all kinds are listed. */
 
 const project = join(import.meta.dirname, '../..');
 
-/** A kind of a domain may be named in its folder, in `model`, in its decoder and their table, and where references of all kinds are. */
-const PLACES = /^src\/(domains\/services\/|model\/|manifest\/kinds\/decoders\.ts$|validation\/across-files\/)/;
+/** By domain, its kinds and what else only it knows. */
+const WORDS: Readonly<Record<string, RegExp>> = {
+  health: /dataplane|data plane/i,
+  services: /service-?mirror/i,
+  care: /shoot\b|shoots\b|remediator/i,
+};
+
+/** Lists of the core that have a row for each kind, finding, bound or reference, and why. */
+const LISTS: Readonly<Record<string, string>> = {
+  'src/model/engine-kinds.ts': 'the registry of kinds',
+  'src/model/findings.ts': 'the codes of all findings',
+  'src/model/relay-config.ts': 'what the RelayConfig bounds, with the schema',
+  'src/manifest/relay-config.ts': 'what the RelayConfig bounds, with the schema',
+  'src/compose/evaluate.ts': 'a RelayConfig without bounds',
+  'src/model/agent-settings.ts': 'what agents of this protocol understand',
+  'src/validation/across-files/likely-references.ts': 'what documents of all kinds refer to',
+  'src/validation/across-files/object-references.ts': 'what documents of all kinds refer to',
+  'src/cli/commands/cluster-register.ts': 'an example of an installation',
+  'src/cli/commands/explain.ts': 'the help of --mesh',
+  'src/cli/commands/status.ts': 'help: what the exit code means',
+  'src/compose/plan/plan-documents.ts': 'a text for people: what a plan of documents does not judge',
+};
 
 function sources(): readonly string[] {
   return readdirSync(join(project, 'src'), { recursive: true, withFileTypes: true })
@@ -16,23 +38,45 @@ function sources(): readonly string[] {
     .map((entry) => relative(project, join(entry.parentPath, entry.name)).split(sep).join('/'));
 }
 
-function namesServiceMirror(text: string): boolean {
-  return /service-?mirror/i.test(text);
+/** Comments may give an example. */
+function withoutComments(code: string): string {
+  return code.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
 }
 
-test('no file outside the domain of services names ServiceMirror', () => {
-  const found = sources().filter(
-    (file) => !PLACES.test(file) && namesServiceMirror(readFileSync(join(project, file), 'utf8')),
-  );
-  expect(found).toEqual([]);
+test('the folders, the list, the engine and the rules of imports have the same domains', () => {
+  const folders = readdirSync(join(project, 'src/domains'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  expect(folders.toSorted()).toEqual(DOMAINS.toSorted());
+  expect(domains.map(({ name }) => name)).toEqual(DOMAINS);
+  expect(engineDomains.map(({ name }) => name)).toEqual(DOMAINS);
+  expect(Object.keys(WORDS).toSorted()).toEqual(DOMAINS.toSorted());
+});
+
+describe.each(Object.entries(WORDS))('the domain %s', (_domain, words) => {
+  test('is named by no file of the core but lists of all kinds', () => {
+    const found = sources().filter((file) => {
+      if (file.startsWith('src/domains/') || file in LISTS || /^src\/model\/webhooks\//.test(file)) return false;
+      return words.test(withoutComments(readFileSync(join(project, file), 'utf8')));
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+test('each list that may name kinds names one', () => {
+  const needless = Object.keys(LISTS).filter((file) => {
+    const code = withoutComments(readFileSync(join(project, file), 'utf8'));
+    return !Object.values(WORDS).some((words) => words.test(code));
+  });
+  expect(needless).toEqual([]);
 });
 
 test.each([
-  "import { validate } from '../generated/service-mirror.js';",
-  '// a ServiceMirror',
-  "case 'ServiceMirror':",
-])('the test itself would find %s', (code) => {
-  expect(namesServiceMirror(code)).toBe(true);
+  ['health', "case 'Dataplane':"],
+  ['services', "import { validate } from '../generated/service-mirror.js';"],
+  ['care', "if (kind === 'Shoot') return;"],
+])('the test itself would find %s in %s', (domain, code) => {
+  expect(WORDS[domain]?.test(withoutComments(code))).toBe(true);
 });
 
 /** The kinds of each domain: those that it decodes. */
