@@ -235,7 +235,10 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
           `delete ${webhooks}`,
         ];
         const byRegister = AGENT_ACCESS.filter((access) => /care|tunnel|webhooks/.test(access)).flatMap((access) =>
-          furtherAgentRights('fleetrelay', access, { writable: 'all', careNamespaces: ['kube-system', CONTROL_PLANE] }),
+          furtherAgentRights('fleetrelay', access, {
+            writable: 'all',
+            accessNamespaces: { [access]: ['kube-system', CONTROL_PLANE] },
+          }),
         ) as unknown as readonly Manifest[];
         const release = AGENT_RELEASES.care;
         if (release === undefined) throw new Error('there is no such release');

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { RegisterRequest } from '../../compose/cluster/register.ts';
 import { SERVER_NAMESPACE } from '../../compose/manifests/agent-policy.ts';
 import { AGENT_ACCESS, ALL_NAMESPACES, KUBE_SYSTEM } from '../../compose/manifests/agent-rights.ts';
+import { agentAdditions } from '../../domains/installation.ts';
 import { ENROLMENT_SECONDS } from '../../model/enrolment.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { addNamespace, clusterName, serverAddress, tokenValidity } from '../arguments.ts';
@@ -10,7 +11,10 @@ import { type CliCommand, kubeTarget, runIo } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
 
-type Flags = Omit<RegisterRequest, 'name' | 'webhook'> & { readonly withWebhook?: true };
+const HELP = agentAdditions.flatMap(({ register }) => register ?? []);
+const NAMESPACES = HELP.flatMap(({ namespaces }) => namespaces);
+
+type Flags = Omit<RegisterRequest, 'name' | 'webhook' | 'accessNamespaces'> & { readonly withWebhook?: true };
 
 /** `fleetrelay cluster register NAME`. */
 export function registerCommand(command: CliCommand, context: CliContext): void {
@@ -40,15 +44,13 @@ export function registerCommand(command: CliCommand, context: CliContext): void 
         'fleetrelay cluster register east --agent-manifests --server relay.example.com:9900 --token-file east.token --ca-file ca.crt --allow all-namespaces | kubectl --context east apply -f -',
         'print the manifests of its agent, with its token among them',
       ],
-      [
-        'fleetrelay cluster register seed --install --agent-context seed --server relay.example.com:9900 --data-dir /var/lib/fleetrelay --namespaces monitoring --allow care --care-namespaces shoot--web--blue',
-        'the agent of a Seed, with what the care of the Shoot garden-web/blue needs',
-      ],
+      ...HELP.flatMap(({ examples }) => examples),
     ]);
   command.answers(async (flags: Flags, name: ClusterName) => {
-    refuseContradictions(flags);
+    const accessNamespaces = namespacesIn(command.opts());
+    refuseContradictions(flags, accessNamespaces);
     const { withWebhook: webhook, ...rest } = flags;
-    const request = { ...rest, ...(webhook && { webhook }), name };
+    const request = { ...rest, ...(webhook && { webhook }), accessNamespaces, name };
     const report = await context.roots.clusterRegister(request, runIo(context));
     return {
       value: report,
@@ -104,16 +106,19 @@ function agentOptions(command: CliCommand): void {
     .addOption(
       new Option(
         '--allow <what...>',
-        'more than the agent may do by itself: write in all Namespaces; apply Secrets, roles or CRDs; read what the care of a Shoot needs, test its tunnel, mend webhooks of others; everything',
+        `more than the agent may do by itself: ${[
+          ...['write in all Namespaces', 'apply Secrets, roles or CRDs'],
+          ...HELP.map(({ allow }) => allow),
+          'everything',
+        ].join('; ')}`,
       )
         .choices([ALL_NAMESPACES, ...AGENT_ACCESS])
         .default([], 'nothing'),
-    )
-    .option(
-      '--care-namespaces <names...>',
-      'with --allow care: where the agent may read the metadata of Secrets (default: kube-system). In a Seed the control plane namespaces of its Shoots',
-      addNamespace,
-    )
+    );
+  for (const { choice, option, where, which } of NAMESPACES) {
+    command.option(`--${option} <names...>`, `with --allow ${choice}: ${where} ${which}`, addNamespace);
+  }
+  command
     .option('--with-webhook', 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy')
     .option('--data-dir <dir>', 'data directory of the server, for token and certificate authority')
     .option('--relay-secret-file <file>', 'the secret that tokens are derived from, where the server was given one')
@@ -139,20 +144,31 @@ function label(text: string, before: Readonly<Record<string, string>>): Readonly
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-function refuseContradictions(flags: Flags): void {
+/** The Namespaces that options of domains name, by what is allowed there. */
+function namespacesIn(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    NAMESPACES.flatMap(({ choice, option }) => {
+      const names = flags[new Option(`--${option}`).attributeName()];
+      return Array.isArray(names) ? [[choice, names]] : [];
+    }),
+  );
+}
+
+function refuseContradictions(flags: Flags, named: ReturnType<typeof namespacesIn>): void {
   const { apply, install, agentManifests, agentKubeconfig, agentContext, server, withWebhook } = flags;
-  const { allow, namespaces, careNamespaces } = flags;
+  const { allow, namespaces } = flags;
   const hasAgent = install !== undefined || agentManifests !== undefined;
   const isMeant =
     allow.length > 0 ||
-    (agentKubeconfig ?? agentContext ?? server ?? withWebhook ?? namespaces ?? careNamespaces) !== undefined;
+    (agentKubeconfig ?? agentContext ?? server ?? withWebhook ?? namespaces) !== undefined ||
+    Object.keys(named).length > 0;
   refuseUsage([
     [hasAgent && server === undefined, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server'],
-    [
-      careNamespaces !== undefined && !allow.includes('care'),
-      '--care-namespaces says where the agent may read the metadata of Secrets',
-      'add --allow care',
-    ],
+    ...NAMESPACES.map(({ choice, option, where }): readonly [boolean, string, string] => [
+      named[choice] !== undefined && !allow.includes(choice),
+      `--${option} says ${where}`,
+      `add --allow ${choice}`,
+    ]),
     [!hasAgent && isMeant, 'register does not know what to do with the agent', 'add --install or --agent-manifests'],
     [
       apply === undefined && kubeTarget(flags) !== undefined,

@@ -40,8 +40,8 @@ export interface RegisterRequest extends KubeTarget, AgentPlace {
   readonly allow: readonly string[];
   /** The Namespaces in which the agent may write. */
   readonly namespaces?: readonly string[];
-  /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */
-  readonly careNamespaces?: readonly string[];
+  /** As of {@link AgentManifestOptions}, by the words of `allow`. */
+  readonly accessNamespaces?: Readonly<Record<string, readonly string[]>>;
   /** The agent serves the webhook that rewrites the probes of Pods. */
   readonly webhook?: true;
   /** The server's, for token and certificate authority. */
@@ -156,7 +156,7 @@ async function agentMaterial(
   present: string | undefined,
 ): Promise<{ readonly options: AgentManifestOptions; readonly notes: readonly string[] }> {
   const { name, server, agentNamespace: namespace, allow, dataDir, relaySecretFile, tokenFile, caFile } = request;
-  const { image = `fleetrelay:${version}`, webhook, namespaces = [], careNamespaces } = request;
+  const { image = `fleetrelay:${version}`, webhook, namespaces = [], accessNamespaces } = request;
   if (server === undefined) throw new Error('the agent needs the address of the server');
   const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;
   const token =
@@ -195,7 +195,7 @@ async function agentMaterial(
   }
   return {
     options: {
-      ...{ cluster: name, server: address, namespace, image, token, ca, webhook, careNamespaces },
+      ...{ cluster: name, server: address, namespace, image, token, ca, webhook, accessNamespaces },
       writable: allow.includes(ALL_NAMESPACES) ? 'all' : namespaces,
       serverNamespaces: [...new Set([SERVER_NAMESPACE, serverNamespaceIn(address) ?? SERVER_NAMESPACE])],
       access: allow.filter((each) => each !== ALL_NAMESPACES),

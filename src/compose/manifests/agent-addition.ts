@@ -5,11 +5,33 @@ import type { FurtherRights, Permission } from './permission.ts';
 export interface AgentAddition {
   /** More than an agent may do by itself; each is the choice of the person who installs it, by this name. */
   readonly choices?: Readonly<Record<string, FurtherRights>>;
+  /** What `fleetrelay cluster register` says of the choices. */
+  readonly register?: RegisterHelp;
   /** The ConfigMaps that the agent keeps in its own namespace by their names, each with a sentence for the table of rights. */
   readonly records?: Readonly<Record<string, string>>;
   readonly policy?: PolicyAddition;
   /** The admission webhook that the agent serves if the person who installs it asks for it. At most one domain has one. */
   readonly webhook?: AgentWebhook;
+}
+
+/** What `fleetrelay cluster register` says of choices. */
+export interface RegisterHelp {
+  /** What they allow, for the help of `--allow`. */
+  readonly allow: string;
+  /** The options that name the Namespaces of a choice with {@link FurtherRights.inNamespaces}. */
+  readonly namespaces: readonly NamespacesOption[];
+  readonly examples: readonly (readonly [command: string, meaning: string])[];
+}
+
+/** An option of `fleetrelay cluster register` that names Namespaces. */
+export interface NamespacesOption {
+  readonly choice: string;
+  /** `care-namespaces` */
+  readonly option: string;
+  /** What the agent may do in them: `where the agent may ...`. */
+  readonly where: string;
+  /** Which ones, for the help. */
+  readonly which: string;
 }
 
 /** What a domain adds to the policy that limits an agent: expressions in CEL over the variables of `agentPolicy`. */

@@ -34,8 +34,8 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
   readonly serverNamespaces?: readonly string[] | undefined;
   /** More than the agent may do by itself. */
   readonly access?: readonly string[];
-  /** The Namespaces in which `care` may read the metadata of Secrets; absent: `kube-system`. */
-  readonly careNamespaces?: readonly string[] | undefined;
+  /** The Namespaces of `FurtherRights.inNamespaces`, by the access; absent: `kube-system`. */
+  readonly accessNamespaces?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /**
@@ -119,14 +119,14 @@ export function agentOwnSecret(namespace: string): JsonObject {
   return inNamespace('v1', 'Secret', namespace, AGENT_CREDENTIALS, {});
 }
 
-/** What one further access adds to them. `careNamespaces`: where `care` may read the metadata of Secrets. */
+/** What one further access adds to them. `accessNamespaces`: as of {@link AgentManifestOptions}. */
 export function furtherAgentRights(
   namespace: string,
   access: string,
   {
     writable,
-    careNamespaces = [KUBE_SYSTEM],
-  }: { readonly writable: WritableNamespaces; readonly careNamespaces?: readonly string[] | undefined },
+    accessNamespaces = {},
+  }: { readonly writable: WritableNamespaces; readonly accessNamespaces?: AgentManifestOptions['accessNamespaces'] },
 ): readonly JsonObject[] {
   const name = furtherRole(access);
   if (access === 'cluster-admin') return [bound(namespace, name, 'cluster-admin')];
@@ -135,7 +135,7 @@ export function furtherAgentRights(
   return [
     ...clusterRights(namespace, name, isOneRole ? [...everywhere, ...whereWritable] : everywhere),
     ...(isOneRole ? [] : rightsWhere(writable, namespace, name, whereWritable)),
-    ...rightsWhere(careNamespaces, namespace, name, inNamespaces),
+    ...rightsWhere(accessNamespaces[name] ?? [KUBE_SYSTEM], namespace, name, inNamespaces),
     ...rightsWhere([KUBE_SYSTEM], namespace, name, inKubeSystem),
   ];
 }

@@ -63,7 +63,10 @@ export async function prepareShootCluster({ api }: KubernetesTestCluster): Promi
 /** A healthy control plane in the Seed, with the rights of the agent to see it. */
 export async function prepareSeed({ api, plane }: KubernetesTestCluster): Promise<void> {
   await plane.kubectl(['create', 'namespace', CONTROL_PLANE]);
-  const rights = furtherAgentRights(AGENT_NAMESPACE, 'care', { writable: 'all', careNamespaces: [CONTROL_PLANE] });
+  const rights = furtherAgentRights(AGENT_NAMESPACE, 'care', {
+    writable: 'all',
+    accessNamespaces: { care: [CONTROL_PLANE] },
+  });
   await plane.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input: listOf(rights) });
   await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: listOf(DEFINITIONS.map(definition)) });
   await plane.kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);

@@ -66,6 +66,21 @@ export const careInstalled: AgentAddition = {
       ],
     },
   },
+  register: {
+    allow: 'read what the care of a Shoot needs, test its tunnel, mend webhooks of others',
+    namespaces: [
+      {
+        ...{ choice: 'care', option: 'care-namespaces', where: 'where the agent may read the metadata of Secrets' },
+        which: '(default: kube-system). In a Seed the control plane namespaces of its Shoots',
+      },
+    ],
+    examples: [
+      [
+        'fleetrelay cluster register seed --install --agent-context seed --server relay.example.com:9900 --data-dir /var/lib/fleetrelay --namespaces monitoring --allow care --care-namespaces shoot--web--blue',
+        'the agent of a Seed, with what the care of the Shoot garden-web/blue needs',
+      ],
+    ],
+  },
   records: { [REMEDIATION_RECORD]: 'The record `fleetrelay-remediations` of changed webhooks.' },
   policy: {
     // The right to it is a choice of the person who installs the agent.
