@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ShootFigures } from '../../../src/domains/care/model/shoot-figures.ts';
-import { SHOOT_METRICS } from '../../../src/domains/care/server/shoot-metrics.ts';
+import type { ShootFigures } from '../../../../../src/domains/care/model/shoot-figures.ts';
+import { SHOOT_METRICS } from '../../../../../src/domains/care/server/shoot-metrics.ts';
 
 /** A Shoot after an operation. */
 function figures(name: string, over: Partial<ShootFigures> = {}): ShootFigures {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type MeshFigures, meshSamples } from '../../../src/domains/health/server/mesh-metrics.ts';
+import { type MeshFigures, meshSamples } from '../../../../../src/domains/health/server/mesh-metrics.ts';
 
 /** `online` data planes are online, and one service is partially degraded. */
 function figures(mesh: string, online: number): MeshFigures {
