@@ -23,7 +23,14 @@ const ready = (status: ConditionValue['status'], message = ''): ConditionValue =
   message,
 });
 
-function begin(fake: FakeCustomResources = createFakeCustomResources(), log: Log = silentLog) {
+/** Events of a kind: it grows or shrinks. */
+const bySize: Parameters<typeof createResourceStatusSink>[0]['events'] = (_key, before, { size }) => {
+  if (before?.size === size || typeof size !== 'number') return [];
+  const type = size < Number(before?.size ?? 0) ? 'Warning' : 'Normal';
+  return [{ type, reason: 'Resized', message: `${size}` }];
+};
+
+function begin(fake: FakeCustomResources = createFakeCustomResources(), log: Log = silentLog, events?: typeof bySize) {
   const clock = createVirtualClock();
   let content: StatusContent | undefined = { conditions: [ready('True')], fields: { counts: { targeted: 1 } } };
   const sink = createResourceStatusSink({
@@ -35,6 +42,7 @@ function begin(fake: FakeCustomResources = createFakeCustomResources(), log: Log
     },
     mayWrite: () => content !== undefined,
     ownConditions: () => ['Ready', 'Stalled', 'Accepted', 'Connected'],
+    ...(events && { events }),
     clock,
     random: { next: () => 1, id: () => '0' },
     log,
@@ -315,6 +323,21 @@ describe('status of custom resources', () => {
         ...{ lastTransitionTime: '2026-01-01T00:00:00Z', lastUpdateTime: '2026-01-01T00:00:00Z' },
       },
     ]);
+  });
+
+  it('makes the events that a kind has, after those of conditions, once for each change', async () => {
+    const { fake, say, changed, later } = begin(createFakeCustomResources(), silentLog, bySize);
+    fake.apply(placementResource('apps', ['apps/**']));
+    const told = () => fake.events.splice(0).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+    say({ conditions: [{ ...ready('False', 'no'), type: 'Accepted', reason: 'Bad' }], fields: { size: 2 } });
+    await later();
+    expect(told()).toEqual(['Warning Bad no', 'Normal Resized 2']);
+    changed();
+    await later();
+    expect(told()).toEqual([]);
+    say({ conditions: [], fields: { size: 1 } });
+    await later();
+    expect(told()).toEqual(['Warning Resized 1']);
   });
 
   it('makes events of changes, and none at a restart', async () => {
