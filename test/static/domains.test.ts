@@ -24,7 +24,6 @@ const LISTS: Readonly<Record<string, string>> = {
   'src/manifest/relay-config.ts': 'what the RelayConfig bounds, with the schema',
   'src/compose/evaluate.ts': 'a RelayConfig without bounds',
   'src/model/agent-members.ts': 'what the settings of agents say, with the capability for each member',
-  'src/cli/commands/cluster-register.ts': 'an example of an installation',
   'src/cli/commands/explain.ts': 'the help of --mesh',
   'src/cli/commands/status.ts': 'help: what the exit code means',
   'src/compose/plan/plan-documents.ts': 'a text for people: what a plan of documents does not judge',
@@ -75,40 +74,4 @@ test.each([
   ['care', "if (kind === 'Shoot') return;"],
 ])('the test itself would find %s in %s', (domain, code) => {
   expect(WORDS[domain]?.test(withoutComments(code))).toBe(true);
-});
-
-/** The kinds of each domain: those that it decodes. */
-const kindsOf = await Promise.all(
-  domains.map(async ({ name, manifest }) => ({ name, kinds: Object.keys((await manifest()).decoders) })),
-);
-/** Besides the domains: the registry, and references between the files of a repository. */
-const MAY_BRANCH = /^src\/(domains\/|model\/engine-kinds\.ts$|validation\/across-files\/)/;
-
-/** Whether code, comments left out, has the kind as a text or a member of its own: prose in a message is neither. */
-function branchesOn(kind: string, text: string): boolean {
-  const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
-  return new RegExp(`(['"\`])(?:[\\w.]+/)?${kind}\\1|\\.${kind}\\b|(?:^|[{,\\s])${kind}\\??:`, 'm').test(code);
-}
-
-describe('no file of the core branches on a kind', () => {
-  test.each(kindsOf)('of the domain $name', ({ kinds }) => {
-    expect(kinds).not.toEqual([]);
-    const found = sources()
-      .filter((file) => !MAY_BRANCH.test(file))
-      .filter((file) => kinds.some((kind) => branchesOn(kind, readFileSync(join(project, file), 'utf8'))));
-    expect(found).toEqual([]);
-  });
-
-  test.each([
-    "if (kind === 'Shoot') return;",
-    "case 'core.gardener.cloud/Shoot':",
-    'const FIELDS = { Pod: [], Shoot: [] };',
-    'return rows.Shoot;',
-  ])('the test itself would find %s', (code) => {
-    expect(branchesOn('Shoot', code)).toBe(true);
-  });
-
-  test.each(["'what is made of live state: the care of Shoots'", "// as 'Shoot' does"])('prose is none: %s', (code) => {
-    expect(branchesOn('Shoot', code)).toBe(false);
-  });
 });
