@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { terminalOf } from '../src/cli/output.ts';
 import { printYaml } from '../src/manifest/print-yaml.ts';
-import { errorText } from '../src/model/messages.ts';
+import { errorText } from '../src/model/text/messages.ts';
 import { type DemoClusters, directoryClusters } from './demo/clusters.ts';
 import { kubernetesClusters } from './demo/kubernetes-clusters.ts';
 import { type Stage, setStage } from './demo/stage.ts';

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { load } from 'js-yaml';
-import type { JsonObject } from '../src/model/json.ts';
+import type { JsonObject } from '../src/model/text/json.ts';
 import { agentFiles } from './deploy/agent-files.ts';
 import { CHARTS, chartReadme } from './deploy/chart-readme.ts';
 import { crdsChartFiles } from './deploy/crds-chart.ts';

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findings } from '../src/model/findings.ts';
+import { findings } from '../src/model/fleet/findings.ts';
 import { canSuppress } from '../src/validation/suppressions.ts';
 
 const FOLDER = fileURLToPath(new URL('../docs/reference/rules', import.meta.url));

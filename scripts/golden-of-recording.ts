@@ -6,7 +6,7 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { replayRecording } from '../src/compose/snapshot/replay.ts';
-import { errorText } from '../src/model/messages.ts';
+import { errorText } from '../src/model/text/messages.ts';
 
 const FOLDER = join(import.meta.dirname, '../test/golden/recordings');
 

@@ -1,9 +1,9 @@
-import type { LiveObject } from '../../src/model/agent.ts';
-import type { FileReading } from '../../src/model/desired.ts';
-import { objectDigest } from '../../src/model/digest.ts';
-import type { JsonObject } from '../../src/model/json.ts';
-import { objectKey, refOfObject } from '../../src/model/object-key.ts';
-import { must } from '../../src/model/result.ts';
+import type { LiveObject } from '../../src/model/agent/agent.ts';
+import type { FileReading } from '../../src/model/fleet/desired.ts';
+import { objectDigest } from '../../src/model/text/digest.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
+import { objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
+import { must } from '../../src/model/values/result.ts';
 import { decodeFile } from '../../test/support/decode-file.ts';
 
 /** The workload: 1,000 Shoots of 100 objects and 20 Nodes each in 10 Seeds, and one Shoot more with 5,000 Nodes. */

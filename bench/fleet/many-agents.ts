@@ -6,8 +6,8 @@ import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createPinoLog } from '../../src/adapters/system/pino-log.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { createLinkedAgent, type LinkedAgent } from '../../src/compose/agent/linked-agent.ts';
-import { parseClusterName } from '../../src/model/ids.ts';
-import { must } from '../../src/model/result.ts';
+import { parseClusterName } from '../../src/model/fleet/ids.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { ListenAddress } from '../../src/server/listen-address.ts';
 import { createMemoryCluster, type MemoryCluster } from '../../test/support/agent-cluster.ts';
 

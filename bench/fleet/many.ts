@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { must } from '../../src/model/result.ts';
+import { must } from '../../src/model/values/result.ts';
 import { parseListenAddress } from '../../src/server/listen-address.ts';
 import { type Fleet, tokenFor } from '../../test/support/fleet-processes.ts';
 import type { ManyAgentsAnswer, ManyAgentsRequest } from './many-agents.ts';

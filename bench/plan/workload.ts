@@ -4,11 +4,11 @@ import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { captureInputs, recordedEntry } from '../../src/engine/recording.ts';
-import type { FileReading } from '../../src/model/desired.ts';
-import { sha256 } from '../../src/model/digest.ts';
-import { atOnce } from '../../src/model/in-slices.ts';
-import type { ObjectKey } from '../../src/model/object-key.ts';
-import { END_LINE, inputLine, type RecordingHeader } from '../../src/model/recording.ts';
+import type { FileReading } from '../../src/model/fleet/desired.ts';
+import { sha256 } from '../../src/model/text/digest.ts';
+import { atOnce } from '../../src/model/values/in-slices.ts';
+import type { ObjectKey } from '../../src/model/objects/object-key.ts';
+import { END_LINE, inputLine, type RecordingHeader } from '../../src/model/fleet/recording.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
 import { decodeFile } from '../../test/support/decode-file.ts';
 

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { createPinoLog } from '../../src/adapters/system/pino-log.ts';
 import { type RunningAgent, startAgent } from '../../src/compose/agent/agent.ts';
-import { parseClusterName } from '../../src/model/ids.ts';
-import { must } from '../../src/model/result.ts';
+import { parseClusterName } from '../../src/model/fleet/ids.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { ListenAddress } from '../../src/server/listen-address.ts';
 
 /** What the process is told first. */

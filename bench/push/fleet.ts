@@ -7,7 +7,7 @@ import { startChild } from '../../scripts/local/child.ts';
 import { createSmartHttpServer } from '../../scripts/local/smart-http-server.ts';
 import { openWorkTree } from '../../scripts/local/work-tree.ts';
 import { printedToken } from '../../src/compose/cluster/token.ts';
-import { must } from '../../src/model/result.ts';
+import { must } from '../../src/model/values/result.ts';
 import { parseListenAddress } from '../../src/server/listen-address.ts';
 import { apiFetch } from '../../test/support/api-fetch.ts';
 import type { AgentsRequest } from './agents.ts';

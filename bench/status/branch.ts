@@ -1,8 +1,8 @@
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { decoders } from '../../src/domains/decoders.ts';
 import { locateHere } from '../../src/manifest/locate.ts';
-import { parseSourceName } from '../../src/model/ids.ts';
-import { must } from '../../src/model/result.ts';
+import { parseSourceName } from '../../src/model/fleet/ids.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { SourceCondition } from '../../src/ports/source.ts';
 import { createLocator, locatedDiagnostics } from '../../src/runtime/api/locator.ts';
 import type { SourceState, SourceTable } from '../../src/runtime/source-table.ts';

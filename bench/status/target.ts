@@ -1,5 +1,5 @@
 import type { Engine } from '../../src/engine/graph.ts';
-import type { SourceName } from '../../src/model/ids.ts';
+import type { SourceName } from '../../src/model/fleet/ids.ts';
 import type { Source } from '../../src/ports/source.ts';
 import type { Loop } from '../../src/runtime/loop.ts';
 

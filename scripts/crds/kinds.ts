@@ -1,5 +1,5 @@
 import { STATUS_LABEL } from '../../src/domains/care/model/shoot-status-label.ts';
-import type { CustomKind } from '../../src/model/engine-kinds.ts';
+import type { CustomKind } from '../../src/model/fleet/engine-kinds.ts';
 import { dataplaneAdditions, dataplaneRules } from './dataplane.ts';
 import type { Column, CustomForm, Rule } from './form.ts';
 

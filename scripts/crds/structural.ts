@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/model/text/json.ts';
 
 /** Kept as they are: an API server reads them as JSON Schema does. */
 const SAME = ['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minProperties'];

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { resourcePath } from '../../src/adapters/kubernetes/api/paths.ts';
 import type { KubeClient, KubeRequest } from '../../src/adapters/kubernetes/api/types.ts';
 import { openClient, refusalOf } from '../../src/compose/kube.ts';
-import { isJsonObject, type JsonObject } from '../../src/model/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/model/text/json.ts';
 import { agentKubeconfig } from '../local/agent-kubeconfig.ts';
 import { type ControlPlane, startControlPlane } from '../local/control-plane.ts';
 import type { KubernetesPrograms } from '../local/kubernetes-programs.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FleetView } from '../../src/api/server-api.ts';
-import { DEFAULT_API } from '../../src/model/default-api.ts';
+import { DEFAULT_API } from '../../src/model/fleet/default-api.ts';
 import { type Child, type Program, runChild, startChild } from '../local/child.ts';
 import { createSmartHttpServer } from '../local/smart-http-server.ts';
 import { openWorkTree, type WorkTree } from '../local/work-tree.ts';

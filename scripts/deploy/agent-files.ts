@@ -21,11 +21,11 @@ import {
 import { policyRule } from '../../src/compose/manifests/permission.ts';
 import {
   installedWebhook,
-  webhookInstalled,
+  healthInstalled,
   webhookService,
 } from '../../src/domains/health/compose/installed-webhook.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
-import { type JsonObject, objectOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf } from '../../src/model/text/json.ts';
 
 const NAMESPACE = 'fleetrelay';
 /** Stands for the Namespace that an overlay names. */
@@ -94,14 +94,14 @@ function rightsFiles(): ReadonlyMap<string, string> {
 
 /** A JSON patch of the Deployment. */
 function withWebhook(): readonly JsonObject[] {
-  const { webhook } = webhookInstalled;
+  const { webhook } = healthInstalled;
   const at = '/spec/template/spec/containers/0';
   const args = (webhook?.args('fleetrelay:0.1.0') ?? []).map((value) => ({ op: 'add', path: `${at}/args/-`, value }));
   return [...args, { op: 'add', path: `${at}/ports/-`, value: webhook?.port ?? {} }];
 }
 
 function chartRights(): JsonObject {
-  const { webhook } = webhookInstalled;
+  const { webhook } = healthInstalled;
   const { secrets = {}, rbac = {}, crds = {}, care = {}, tunnel = {}, webhooks = {} } = FURTHER;
   const groups = {
     ...{ discovery: DISCOVERY, apply: APPLIED, namespaces: namespaceRights('all'), ownNamespace: OWN_NAMESPACE },

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectOf, textOf } from '../../src/model/json.ts';
+import { isJsonObject, type JsonObject, objectOf, textOf } from '../../src/model/text/json.ts';
 import { block, generatedFrom, page, prose, section } from '../docs/markdown.ts';
 import { createFieldReader } from '../docs/schema-fields.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { lines, type Panel, quantile, type Row, SERVER, stat, timeline } from './panels.ts';
 import { SHOOTS } from './shoot-panels.ts';
 

@@ -1,6 +1,6 @@
 import { load } from 'js-yaml';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { dashboard } from './dashboard.ts';
 
 const HEADER = '# Generated from deploy/prometheus/fleetrelay.rules.yaml. Do not edit; run "npm run generate".\n';

@@ -1,6 +1,6 @@
 import { policyRule } from '../../src/compose/manifests/permission.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
-import { isJsonObject, type JsonObject } from '../../src/model/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/model/text/json.ts';
 import { SERVER_CUSTOM_RESOURCES, SERVER_LEASE } from './server-permissions.ts';
 
 const HEADER = '# Generated from scripts/deploy/server-permissions.ts. Do not edit; run "npm run generate".\n';

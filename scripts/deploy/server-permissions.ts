@@ -1,6 +1,6 @@
 import { leaseRights } from '../../src/compose/manifests/agent-rights.ts';
 import type { Permission } from '../../src/compose/manifests/permission.ts';
-import { type CustomKind, customKinds, engineGroups, engineKindRow } from '../../src/model/engine-kinds.ts';
+import { type CustomKind, customKinds, engineGroups, engineKindRow } from '../../src/model/fleet/engine-kinds.ts';
 
 const ENGINE_KINDS = resourcesOf(customKinds);
 const MARKED_KINDS = resourcesOf(customKinds.filter((id) => engineKindRow(id).hasWrittenMetadata === true));

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
-import { type EngineKind, engineKindIds, engineKindRow } from '../../src/model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
+import { type EngineKind, engineKindIds, engineKindRow } from '../../src/model/fleet/engine-kinds.ts';
+import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { block, code, generatedFrom, page, prose, section, table } from './markdown.ts';
 import { createFieldReader, type FieldSection } from './schema-fields.ts';
 
@@ -50,7 +50,7 @@ function fileOf(id: EngineKind): string {
 function kindPage(id: EngineKind, schema: JsonObject): string {
   const { kind, schema: file } = engineKindRow(id);
   return page([
-    generatedFrom(`schemas/${file} and src/model/engine-kinds.ts`),
+    generatedFrom(`schemas/${file} and src/model/fleet/engine-kinds.ts`),
     '',
     `# ${kind}`,
     '',
@@ -171,7 +171,7 @@ function overview(): string {
     return [`[${kind}](${fileOf(id)})`, apiVersions, prose(purpose), from];
   });
   return page([
-    generatedFrom('src/model/engine-kinds.ts'),
+    generatedFrom('src/model/fleet/engine-kinds.ts'),
     '',
     '# Kinds',
     '',

@@ -1,5 +1,5 @@
 import { anchorOf } from '../../site/.vitepress/anchors.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../src/model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../src/model/text/json.ts';
 import { code, prose, table } from './markdown.ts';
 
 /** A field of a kind, as its row in a table says it. The texts are Markdown. */

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { errorText } from '../../src/model/messages.ts';
+import { errorText } from '../../src/model/text/messages.ts';
 
 const VERSION = '4.7.0';
 const TIME_LIMIT_MS = 5 * 60_000;

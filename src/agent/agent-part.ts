@@ -1,10 +1,10 @@
-import type { AgentReports } from '../model/agent-report.ts';
-import type { AgentSettings } from '../model/agent-settings.ts';
+import type { AgentReports } from '../model/agent/agent-report.ts';
+import type { AgentSettings } from '../model/agent/agent-settings.ts';
 import type { LiveState } from '../ports/cluster-api.ts';
 
 /**
  * Work of an agent beside the reconciliation of objects: it reads or changes what is no object of the desired state, and reports
- * what it finds. It works from `configure` to `stop`.
+ * what it finds. Its work begins when it is created, and ends with `stop`.
  */
 export interface AgentPart {
   /**
@@ -15,7 +15,7 @@ export interface AgentPart {
   readonly configure?: (settings: AgentSettings, spreadMs?: number) => void;
   /** Resolves when all that the settings ask for was reported once, or after so many milliseconds. */
   readonly settled?: (withinMs: number) => Promise<void>;
-  /** Reports what it has kept in the cluster. The first snapshot has it: the server would lose a report that it lacks. */
+  /** Reports what it has kept in the cluster. The first snapshot must contain these reports: the server drops a report that a snapshot lacks. */
   readonly load?: (settings: AgentSettings) => Promise<void>;
   /** Takes a state of the cluster. The cost has to follow the changes of the state. */
   readonly observe?: (live: LiveState, settings: AgentSettings) => void;
@@ -33,16 +33,20 @@ export function createAgentParts(
   create: readonly CreateAgentPart[],
   report: (maker: string, reports: AgentReports) => void,
 ) {
-  let parts: readonly AgentPart[] = [];
+  const parts: AgentPart[] = [];
   let stopped: Promise<unknown> | undefined;
   return {
     /** Begins with all, and starts the agent. They end if that rejects. */
     async begin(start: () => Promise<void>): Promise<void> {
-      parts = create.map((begin, index) => begin((reports) => report(`part ${index}`, reports)));
-      await start().catch(async (error: unknown) => {
-        await end();
+      try {
+        for (const [index, begin] of create.entries()) {
+          parts.push(begin((reports) => report(`part ${index}`, reports)));
+        }
+        await start();
+      } catch (error) {
+        await end().catch(() => undefined);
         throw error;
-      });
+      }
     },
     configure(settings: AgentSettings, spreadMs?: number): void {
       forEach((part) => part.configure?.(settings, spreadMs));
@@ -73,8 +77,11 @@ export function createAgentParts(
     if (errors.length > 0) throw errors[0];
   }
 
+  /** Ends each part, also if one throws. Rejects with the first error when all have ended. */
   function end(): Promise<unknown> {
-    stopped ??= Promise.all(parts.map((part) => part.stop()));
+    stopped ??= Promise.allSettled(parts.map(async (part) => part.stop())).then((ends) => {
+      for (const each of ends) if (each.status === 'rejected') throw each.reason;
+    });
     return stopped;
   }
 }

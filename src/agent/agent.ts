@@ -1,8 +1,8 @@
-import { type AgentReports, DRIFT_REPORT, madeReport, reportsOf } from '../model/agent-report.ts';
-import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
-import type { DriftRecord } from '../model/drift.ts';
-import type { JsonValue } from '../model/json.ts';
-import type { OutputPosition } from '../model/output.ts';
+import { type AgentReports, DRIFT_REPORT, madeReport, reportsOf } from '../model/agent/agent-report.ts';
+import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent/agent-settings.ts';
+import type { DriftRecord } from '../model/fleet/drift.ts';
+import type { OutputPosition } from '../model/fleet/output.ts';
+import type { JsonValue } from '../model/text/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
@@ -95,7 +95,8 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     const idle = (): void => running?.observer.observeSoon();
     const shared = { results, drifts, settings: settings.current, takenOver, idle, contentLost };
     const reconciler = createReconciler({ ...deps, ...shared }, recovered);
-    const observer = createObserver(deps, { ...discovery, observed: (next) => observed(reconciler, next) });
+    const { unreadable } = discovery;
+    const observer = createObserver(deps, { observed: (next) => observed(reconciler, next), unreadable });
     running = { reconciler, observer };
     discovery.take(live, reconciler.inventory().records);
     relay.start({
@@ -130,8 +131,8 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     if (!settings.take(next)) return;
     deps.log.info('the policy of the fleet has new settings for agents');
     reconciler.takeSettings(next);
-    parts.configure(next);
     observer.observeSoon();
+    parts.configure(next);
   }
 
   function takenOver(error: Error): void {

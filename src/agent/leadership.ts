@@ -1,5 +1,5 @@
 import { createElector, type Term } from '../election/elector.ts';
-import { backOffMs } from '../model/back-off.ts';
+import { backOffMs } from '../model/limits/back-off.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Lease } from '../ports/lease.ts';
 import type { Log } from '../ports/log.ts';

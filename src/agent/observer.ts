@@ -1,4 +1,4 @@
-import { displayDiagnostic } from '../model/diagnostic.ts';
+import { displayDiagnostic } from '../model/fleet/diagnostic.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { Log } from '../ports/log.ts';

@@ -1,6 +1,6 @@
-import type { ObjectResult } from '../model/agent.ts';
-import { type JsonValue, jsonEquals } from '../model/json.ts';
-import type { ObjectKey } from '../model/object-key.ts';
+import type { ObjectResult } from '../model/agent/agent.ts';
+import type { ObjectKey } from '../model/objects/object-key.ts';
+import { type JsonValue, jsonEquals } from '../model/text/json.ts';
 
 export type ResultBook = ReturnType<typeof createResultBook>;
 

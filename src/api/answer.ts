@@ -1,4 +1,4 @@
-import type { Receipt } from '../model/receipt.ts';
+import type { Receipt } from '../model/fleet/receipt.ts';
 
 /**
  * An answer, or the reason for an error: `notFound` (404), `conflict` (409), `invalid` (400), `unavailable` (503), `unrecorded` (503: an act may

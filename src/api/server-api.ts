@@ -1,9 +1,9 @@
-import type { OutcomeCounts } from '../model/conditions.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
-import type { Drift, DriftRecord } from '../model/drift.ts';
-import type { JsonObject } from '../model/json.ts';
-import type { ObjectHealth } from '../model/object-health/health.ts';
-import type { ViewFilter } from '../model/view-filter.ts';
+import type { OutcomeCounts } from '../model/fleet/conditions.ts';
+import type { Diagnostic } from '../model/fleet/diagnostic.ts';
+import type { Drift, DriftRecord } from '../model/fleet/drift.ts';
+import type { ViewFilter } from '../model/fleet/view-filter.ts';
+import type { ObjectHealth } from '../model/objects/object-health/health.ts';
+import type { JsonObject } from '../model/text/json.ts';
 import type { AgentCertificateView, AgentRefusalView, WaitingAgentView } from './agent-views.ts';
 import type { Act, Answer } from './answer.ts';
 import type { DomainApi } from './domain-api.ts';

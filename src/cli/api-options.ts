@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { DEFAULT_API } from '../model/default-api.ts';
+import { DEFAULT_API } from '../model/fleet/default-api.ts';
 
 /** The options of {@link withApiOptions}, and `--as`. */
 export interface ApiOptions {

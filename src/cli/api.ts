@@ -15,13 +15,13 @@ import type {
   SourceView,
 } from '../api/server-api.ts';
 import type { ImpactRequest, ImpactView, WhyNotView } from '../api/why-api.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
-import { type JsonObject, parseJson } from '../model/json.ts';
-import { errorText } from '../model/messages.ts';
+import type { Diagnostic } from '../model/fleet/diagnostic.ts';
+import type { ViewFilter } from '../model/fleet/view-filter.ts';
 import type { PlanView } from '../model/plan/plan.ts';
-import { printable } from '../model/printable.ts';
-import type { ViewFilter } from '../model/view-filter.ts';
-import { HAS_EXPIRED, NOT_YET_VALID } from '../model/wrong-clock.ts';
+import { type JsonObject, parseJson } from '../model/text/json.ts';
+import { errorText } from '../model/text/messages.ts';
+import { printable } from '../model/text/printable.ts';
+import { HAS_EXPIRED, NOT_YET_VALID } from '../model/text/wrong-clock.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { ErrorBody } from '../server/http-error.ts';
 import { type Endpoint, findLocalToken, isLocal, isOverheard, type LocalToken, parseEndpoint } from './api-endpoint.ts';

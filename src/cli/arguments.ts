@@ -1,15 +1,15 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option } from 'commander';
 import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/server-address.ts';
-import { MOST_ENROLMENT_SECONDS } from '../model/enrolment.ts';
-import { parseGoDuration } from '../model/go-duration.ts';
-import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
-import type { LabelSelector } from '../model/label-selector.ts';
-import { parseLabelSelector } from '../model/label-selector-text.ts';
-import { suggestion } from '../model/messages.ts';
-import { durationMs } from '../model/proto-json.ts';
-import { ok, problem, type Result } from '../model/result.ts';
-import { parseRfc3339 } from '../model/time.ts';
+import { MOST_ENROLMENT_SECONDS } from '../model/fleet/enrolment.ts';
+import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/fleet/ids.ts';
+import type { LabelSelector } from '../model/objects/label-selector.ts';
+import { parseLabelSelector } from '../model/objects/label-selector-text.ts';
+import { parseGoDuration } from '../model/text/go-duration.ts';
+import { suggestion } from '../model/text/messages.ts';
+import { durationMs } from '../model/text/proto-json.ts';
+import { parseRfc3339 } from '../model/text/time.ts';
+import { ok, problem, type Result } from '../model/values/result.ts';
 import {
   type HttpAddress,
   type ListenAddress,

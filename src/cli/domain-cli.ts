@@ -48,15 +48,19 @@ export interface DomainCli {
   readonly renders?: { readonly option: string; readonly what: string };
 }
 
-/** Rows of the core with those of domains: each group stands directly after the row that it names, else at the end. */
+/**
+ * Rows of the core with those of domains: each group stands directly after the row that it names, one that names none at the end. Throws
+ * if there is no row of that name.
+ */
 export function placed<Row extends { readonly name: string }>(
   core: readonly Row[],
   groups: readonly { readonly after?: string | undefined; readonly rows: readonly Row[] }[],
 ): readonly Row[] {
-  let all = core;
+  const all = [...core];
   for (const { after, rows } of groups) {
-    const at = all.findIndex(({ name }) => name === after);
-    all = all.toSpliced(at < 0 ? all.length : at + 1, 0, ...rows);
+    const at = after === undefined ? all.length - 1 : all.findIndex(({ name }) => name === after);
+    if (at < 0) throw new Error(`a row of a domain is to stand after ${after}, which is not there`);
+    all.splice(at + 1, 0, ...rows);
   }
   return all;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorText } from '../model/messages.ts';
+import { errorText } from '../model/text/messages.ts';
 import { END_MS, type ProcessContext } from './command.ts';
 
 const LOOK_EVERY_MS = 1_000;

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { ClusterView } from '../api/server-api.ts';
-import { counted } from '../model/messages.ts';
+import { counted } from '../model/text/messages.ts';
 import {
   type KubernetesVersion,
   kubernetesVersions,

@@ -1,4 +1,4 @@
-import { suggestion } from '../model/messages.ts';
+import { suggestion } from '../model/text/messages.ts';
 import type { CliContext } from './cli-context.ts';
 import { NO_COLOUR } from './command.ts';
 import { CliError, EXIT, EXIT_CODE_MEANINGS, type ExitCode } from './exit-codes.ts';

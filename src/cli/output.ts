@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { Step } from '../compose/step.ts';
-import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
-import { printable, printableJson, printablePath } from '../model/printable.ts';
+import { type Diagnostic, displayLocation } from '../model/fleet/diagnostic.ts';
+import { printable, printableJson, printablePath } from '../model/text/printable.ts';
 import type { ExitCode } from './exit-codes.ts';
 
 /** Something that text can be written to: a stream of the process, or a list of lines in a test. */

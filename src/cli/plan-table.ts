@@ -9,7 +9,7 @@ import {
   shownReasons,
   sumOf,
 } from '../model/plan/plan-text.ts';
-import { printable } from '../model/printable.ts';
+import { printable } from '../model/text/printable.ts';
 import { styled, type TextOutput, type Tone } from './output.ts';
 
 const TONES: Readonly<Record<PlannedChange['action'], Tone>> = {

@@ -34,10 +34,10 @@ const CORE: readonly CommandRow[] = [
 /** Every command in the order of the overview, those of domains among them. */
 export async function allRows(): Promise<readonly CommandRow[]> {
   const [{ domains }, { placed }] = await Promise.all([import('../domains/domains.ts'), import('./domain-cli.ts')]);
-  const commands = domains.flatMap(({ cli }) => cli?.commands ?? []);
+  const groups = domains.flatMap(({ cli }) => [...Map.groupBy(cli?.commands ?? [], ({ after }) => after)]);
   return placed<CommandRow>(
     CORE,
-    commands.map((row) => ({ after: row.after, rows: [row] })),
+    groups.map(([after, rows]) => ({ after, rows })),
   );
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { findings } from '../model/findings.ts';
-import { suggestion } from '../model/messages.ts';
+import { findings } from '../model/fleet/findings.ts';
+import { suggestion } from '../model/text/messages.ts';
 import { CliError, EXIT } from './exit-codes.ts';
 import { type Answer, styled, type TextOutput } from './output.ts';
 

@@ -1,4 +1,4 @@
-import { errorText } from '../model/messages.ts';
+import { errorText } from '../model/text/messages.ts';
 import type { CliCommand, ProcessContext } from './command.ts';
 import { CliError, EXIT, type ExitCode } from './exit-codes.ts';
 

@@ -1,6 +1,6 @@
 import type { ValidationReport } from '../compose/validate/report.ts';
 import { didYouMean } from '../manifest/problem.ts';
-import { engineKindIds } from '../model/engine-kinds.ts';
+import { engineKindIds } from '../model/fleet/engine-kinds.ts';
 import { kubernetesVersions, openKubernetesSchemas } from '../validation/kubernetes-schemas.ts';
 
 /** Whether a value of `--skip` has the form `Kind`, `group/Kind` or `apiVersion/Kind`. */

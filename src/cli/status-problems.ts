@@ -1,6 +1,6 @@
 import type { ClusterView, FleetView, SourceView } from '../api/server-api.ts';
-import { displayLocation } from '../model/diagnostic.ts';
-import { counted } from '../model/messages.ts';
+import { displayLocation } from '../model/fleet/diagnostic.ts';
+import { counted } from '../model/text/messages.ts';
 import { healthOfCluster, isOnlyDrifted, syncOfCluster } from './views.ts';
 
 /** Why a fleet is not well. */

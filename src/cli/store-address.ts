@@ -1,6 +1,6 @@
 import { parseRedisNode } from '../manifest/server-address.ts';
-import type { JsonObject } from '../model/json.ts';
-import { ok, problem, type Result } from '../model/result.ts';
+import type { JsonObject } from '../model/text/json.ts';
+import { ok, problem, type Result } from '../model/values/result.ts';
 
 const REDIS = /^(rediss?):\/\/(?:([^/@]*)@)?([^/?#@]*)(?:\/(\d{1,5})?)?$/;
 const FORMS = 'memory, sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT, with /NUMBER for another database than 0';

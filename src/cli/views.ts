@@ -1,7 +1,7 @@
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../api/server-api.ts';
-import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
-import { type JsonObject, type JsonValue, textOf, textsOf } from '../model/json.ts';
-import { counted } from '../model/messages.ts';
+import { type Diagnostic, displayLocation } from '../model/fleet/diagnostic.ts';
+import { type JsonObject, type JsonValue, textOf, textsOf } from '../model/text/json.ts';
+import { counted } from '../model/text/messages.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { Column } from './output.ts';
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import type { SourceName } from '../model/ids.ts';
-import type { PolicyBounds, RelayConfig } from '../model/relay-config.ts';
-import type { RevisionLimits } from '../model/revision-limits.ts';
-import { rightsOfSources, type SourceRights } from '../model/source-rights.ts';
+import type { SourceName } from '../model/fleet/ids.ts';
+import type { PolicyBounds, RelayConfig } from '../model/fleet/relay-config.ts';
+import { rightsOfSources, type SourceRights } from '../model/fleet/source-rights.ts';
+import type { RevisionLimits } from '../model/limits/revision-limits.ts';
 import { readConfigFile } from './serve/config.ts';
 
 /** A source of a RelayConfig, of which a folder is a checkout: what the server lets it say, and its limits. */

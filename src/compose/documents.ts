@@ -1,5 +1,5 @@
-import type { Diagnostic } from '../model/diagnostic.ts';
-import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { Diagnostic } from '../model/fleet/diagnostic.ts';
+import type { JsonObject, JsonValue } from '../model/text/json.ts';
 
 /** Asks for documents in files and folders. */
 export interface DocumentsRequest {

@@ -1,10 +1,10 @@
 import { engineDomains } from '../domains/engines.ts';
 import { createGraph } from '../engine/collections/graph.ts';
 import { createEngine, type Engine } from '../engine/graph.ts';
-import type { DecodedFile } from '../model/desired.ts';
-import type { FindingReason } from '../model/diagnostic.ts';
-import { parseSourceName } from '../model/ids.ts';
-import { must } from '../model/result.ts';
+import type { DecodedFile } from '../model/fleet/desired.ts';
+import type { FindingReason } from '../model/fleet/diagnostic.ts';
+import { parseSourceName } from '../model/fleet/ids.ts';
+import { must } from '../model/values/result.ts';
 import { stageFile } from '../runtime/replica/sources.ts';
 import type { ConfiguredSource } from './configured-source.ts';
 

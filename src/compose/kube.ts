@@ -6,9 +6,9 @@ import type { ApiCatalog, ApiResource, KubeAnswer, KubeClient, KubeRequest } fro
 import { createSystemClock } from '../adapters/system/clock.ts';
 import { createPinoLog } from '../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
-import type { JsonObject } from '../model/json.ts';
-import { displayKey, objectKey, parseApiVersion, refOfObject } from '../model/object-key.ts';
-import { must } from '../model/result.ts';
+import { displayKey, objectKey, parseApiVersion, refOfObject } from '../model/objects/object-key.ts';
+import type { JsonObject } from '../model/text/json.ts';
+import { must } from '../model/values/result.ts';
 import type { AgentPlace, KubeTarget, RunIo } from './options.ts';
 
 /** An open connection to an API server. */

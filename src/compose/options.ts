@@ -1,6 +1,6 @@
-import type { ClusterName, FleetName } from '../model/ids.ts';
-import type { JsonObject } from '../model/json.ts';
-import type { ReplicasConfig } from '../model/relay-config.ts';
+import type { ClusterName, FleetName } from '../model/fleet/ids.ts';
+import type { ReplicasConfig } from '../model/fleet/relay-config.ts';
+import type { JsonObject } from '../model/text/json.ts';
 import type { HttpAddress, ListenAddress } from '../server/listen-address.ts';
 
 /** An API server, a user and a namespace. Members that are absent are found by kubectl's rules. */

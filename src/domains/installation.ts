@@ -6,5 +6,8 @@ export const agentAdditions: readonly AgentAddition[] = await Promise.all(
   domains.flatMap(({ installed }) => (installed === undefined ? [] : [installed()])),
 );
 
+const webhooks = agentAdditions.flatMap(({ webhook }) => webhook ?? []);
+if (webhooks.length > 1) throw new Error('two domains have an admission webhook of agents, which serve one');
+
 /** The webhook that an agent can serve; undefined: no domain has one. */
-export const agentWebhook: AgentWebhook | undefined = agentAdditions.find(({ webhook }) => webhook)?.webhook;
+export const agentWebhook: AgentWebhook | undefined = webhooks[0];

@@ -1,4 +1,4 @@
-import { createTurns } from '../model/in-turn.ts';
+import { createTurns } from '../model/values/in-turn.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { FencedLease, Lease, LeaseAnswer } from '../ports/lease.ts';
 import type { Log } from '../ports/log.ts';

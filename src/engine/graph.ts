@@ -1,6 +1,7 @@
-import { boundPolicy, defaultFleetPolicy, type PolicySection } from '../model/fleet-policy.ts';
-import type { JsonValue } from '../model/json.ts';
-import type { DeclarationJudges } from '../model/source-rights.ts';
+import { boundPolicy, defaultFleetPolicy, type PolicySection } from '../model/fleet/fleet-policy.ts';
+import type { DeclarationJudges } from '../model/fleet/source-rights.ts';
+import type { JsonValue } from '../model/text/json.ts';
+import { merged } from '../model/values/merged.ts';
 import type { CommitReport, Derived, Graph } from './collections/types.ts';
 import { joinDeadlines } from './deadlines.ts';
 import type { AfterProgress, Domain, DomainInputs, DomainParts, DomainReport } from './domain.ts';
@@ -170,7 +171,10 @@ type Desired = ReturnType<typeof wireDesired>;
 /** The declarations of the sources, and the clusters of each document. */
 function wireDesired({ graph, inputs }: Base, among: readonly Domain[]) {
   const accepts = joinAccepts(among.map((domain) => domain.accepts));
-  const judges: DeclarationJudges = Object.assign({}, ...among.map((domain) => domain.judges));
+  const judges = merged<unknown>(
+    'judge of declarations',
+    among.map((domain) => domain.judges),
+  ) as DeclarationJudges;
   const rights = deriveRights(graph, inputs.sources);
   const documents = deriveDocuments(graph, inputs.files, rights, judges);
   const { fileProofs, doubtfulFiles } = deriveFileProofs(graph, inputs);

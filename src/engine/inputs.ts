@@ -1,12 +1,12 @@
-import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
-import type { AgentRefusal } from '../model/agent-refusal.ts';
-import type { ObservedStatus } from '../model/conditions.ts';
-import type { DocumentContent } from '../model/desired.ts';
-import type { FileSignatures } from '../model/file-signature.ts';
-import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
-import type { Excess } from '../model/quotas.ts';
-import type { PolicyBounds } from '../model/relay-config.ts';
-import type { SourceRights } from '../model/source-rights.ts';
+import type { KindState, LiveObject, ObjectResult } from '../model/agent/agent.ts';
+import type { AgentRefusal } from '../model/agent/agent-refusal.ts';
+import type { ObservedStatus } from '../model/fleet/conditions.ts';
+import type { DocumentContent } from '../model/fleet/desired.ts';
+import type { FileSignatures } from '../model/fleet/file-signature.ts';
+import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, LedgerEntry } from '../model/fleet/ledger.ts';
+import type { PolicyBounds } from '../model/fleet/relay-config.ts';
+import type { SourceRights } from '../model/fleet/source-rights.ts';
+import type { Excess } from '../model/limits/quotas.ts';
 import type { Graph } from './collections/types.ts';
 
 /** A file without its provenance (its blob, the indexes of its documents). */

@@ -1,11 +1,18 @@
-import type { LiveObject } from '../model/agent.ts';
-import type { Digest } from '../model/ids.ts';
-import { canonicalJson, compareText, isJsonObject, type JsonObject, type JsonValue, textOf } from '../model/json.ts';
-import type { LedgerEntry } from '../model/ledger.ts';
-import { liveObjectOf } from '../model/live-object.ts';
-import type { ObjectKey } from '../model/object-key.ts';
-import type { RecordedEntry, RecordedOutput } from '../model/recording.ts';
-import { isKeyOfSecret } from '../model/secret-values.ts';
+import type { LiveObject } from '../model/agent/agent.ts';
+import type { Digest } from '../model/fleet/ids.ts';
+import type { LedgerEntry } from '../model/fleet/ledger.ts';
+import type { RecordedEntry, RecordedOutput } from '../model/fleet/recording.ts';
+import { liveObjectOf } from '../model/objects/live-object.ts';
+import type { ObjectKey } from '../model/objects/object-key.ts';
+import { isKeyOfSecret } from '../model/objects/secret-values.ts';
+import {
+  canonicalJson,
+  compareText,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  textOf,
+} from '../model/text/json.ts';
 import type { Collection, Input } from './collections/types.ts';
 import type { Engine } from './graph.ts';
 import type { FileProvenance } from './inputs.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ofFullestNetworks } from '../model/fullest-networks.ts';
-import { networkOf } from '../model/ip-address.ts';
+import { ofFullestNetworks } from '../model/limits/fullest-networks.ts';
+import { networkOf } from '../model/text/ip-address.ts';
 
 /** The bytes of a body, or why there are none; `message` is for the caller. */
 export type Body = { readonly ok: true; readonly bytes: Uint8Array } | RefusedBody;

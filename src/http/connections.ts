@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import { ofFullestNetworks } from '../model/fullest-networks.ts';
-import { networkOf } from '../model/ip-address.ts';
+import { ofFullestNetworks } from '../model/limits/fullest-networks.ts';
+import { networkOf } from '../model/text/ip-address.ts';
 
 /** An open connection. */
 interface Connection {

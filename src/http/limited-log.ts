@@ -1,4 +1,4 @@
-import { createLineLimit, type Rate } from '../model/rate-limit.ts';
+import { createLineLimit, type Rate } from '../model/limits/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log, LogData } from '../ports/log.ts';
 

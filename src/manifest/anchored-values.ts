@@ -1,4 +1,4 @@
-import type { JsonValue } from '../model/json.ts';
+import type { JsonValue } from '../model/text/json.ts';
 
 /** The value of an anchor. */
 export interface Anchored {

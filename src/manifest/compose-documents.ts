@@ -1,7 +1,7 @@
 import * as yaml from 'js-yaml';
-import type { FindingReason } from '../model/diagnostic.ts';
-import { quote } from '../model/ids.ts';
-import { isJsonObject, type JsonValue } from '../model/json.ts';
+import type { FindingReason } from '../model/fleet/diagnostic.ts';
+import { quote } from '../model/fleet/ids.ts';
+import { isJsonObject, type JsonValue } from '../model/text/json.ts';
 import { type Anchored, charactersOf, heightOf } from './anchored-values.ts';
 import { offsetOf, scalarText } from './event-offset.ts';
 import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';

@@ -1,6 +1,11 @@
-import type { Declaration, DeclarationValues, DecodedFile, DecodedSize, SourceDocument } from '../model/desired.ts';
-import { sentenceOf } from '../model/diagnostic.ts';
-import { objectDigest } from '../model/digest.ts';
+import type {
+  Declaration,
+  DeclarationValues,
+  DecodedFile,
+  DecodedSize,
+  SourceDocument,
+} from '../model/fleet/desired.ts';
+import { sentenceOf } from '../model/fleet/diagnostic.ts';
 import {
   declarationKey,
   type EngineKind,
@@ -8,11 +13,12 @@ import {
   engineKindOf,
   engineKindRow,
   engineKinds,
-} from '../model/engine-kinds.ts';
-import { displayPath, type FieldPath } from '../model/field-path.ts';
-import { quote } from '../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
-import { aboveRequest, isSmall, notCarried, type ObjectSize, sizeOf } from '../model/object-size.ts';
+} from '../model/fleet/engine-kinds.ts';
+import { quote } from '../model/fleet/ids.ts';
+import { aboveRequest, isSmall, notCarried, type ObjectSize, sizeOf } from '../model/objects/object-size.ts';
+import { objectDigest } from '../model/text/digest.ts';
+import { displayPath, type FieldPath } from '../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/text/json.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { findingsOf, foreignProblem, isForeign, namedFiles, toolFileOf } from './foreign-documents.ts';
 import type { Decoders } from './kinds/decoders.ts';

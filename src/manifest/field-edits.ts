@@ -7,8 +7,8 @@ import {
   SCALAR_STYLE_PLAIN,
   SCALAR_STYLE_SINGLE_QUOTED,
 } from 'js-yaml';
-import type { TextEdit } from '../model/diagnostic.ts';
-import type { FieldPath } from '../model/field-path.ts';
+import type { TextEdit } from '../model/fleet/diagnostic.ts';
+import type { FieldPath } from '../model/text/field-path.ts';
 import type { YamlDocument, YamlEvent } from './compose-documents.ts';
 import { resolvePlain, yamlSurprise } from './plain-scalars.ts';
 import { findEvents } from './positions.ts';

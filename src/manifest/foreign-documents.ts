@@ -1,5 +1,5 @@
-import type { DecodedFile } from '../model/desired.ts';
-import { type Diagnostic, diagnosticOf, type FindingReason } from '../model/diagnostic.ts';
+import type { DecodedFile } from '../model/fleet/desired.ts';
+import { type Diagnostic, diagnosticOf, type FindingReason } from '../model/fleet/diagnostic.ts';
 import type { FieldProblem } from './problem.ts';
 import { type FileDocuments, type Finding, isClean } from './read-file.ts';
 import { FOREIGN_REASONS, isToolFileName, namedOfOtherTool, noManifestFile, toolFile } from './tool-files.ts';

@@ -1,6 +1,6 @@
-import type { Location } from '../model/diagnostic.ts';
-import type { FieldPath, WrittenPath } from '../model/field-path.ts';
-import { isJsonObject, type JsonValue } from '../model/json.ts';
+import type { Location } from '../model/fleet/diagnostic.ts';
+import type { FieldPath, WrittenPath } from '../model/text/field-path.ts';
+import { isJsonObject, type JsonValue } from '../model/text/json.ts';
 import { readDocuments } from './decode-file.ts';
 import type { Decoders } from './kinds/decoders.ts';
 import { defaultDecodeLimits } from './limits.ts';

@@ -1,4 +1,4 @@
-import type { FindingReason } from '../model/diagnostic.ts';
+import type { FindingReason } from '../model/fleet/diagnostic.ts';
 
 /** The value of a plain (unquoted) scalar; `message` is the predicate of a sentence about a scalar that JSON cannot hold. */
 export type PlainScalar =

@@ -1,5 +1,5 @@
 import * as yaml from 'js-yaml';
-import type { FieldPath } from '../model/field-path.ts';
+import type { FieldPath } from '../model/text/field-path.ts';
 import type { YamlChild, YamlDocument, YamlEvent, YamlEvents } from './compose-documents.ts';
 import { offsetOf, scalarText } from './event-offset.ts';
 import { keyOfNumber, resolveKey } from './plain-scalars.ts';

@@ -15,7 +15,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../model/text/json.ts';
 import { defaultDecodeLimits } from './limits.ts';
 import { resolveKey } from './plain-scalars.ts';
 import { readYaml } from './read-yaml.ts';

@@ -1,5 +1,5 @@
 import { DUMP_SCHEMA, dump, intCoreTag, intYaml11Tag, NOT_RESOLVED } from 'js-yaml';
-import type { JsonValue } from '../model/json.ts';
+import type { JsonValue } from '../model/text/json.ts';
 import { yamlSurprise } from './plain-scalars.ts';
 
 /** Text that kubectl (`0b_1`) or YAML 1.2 (`20e770`) reads as a number is quoted, beside the numbers that the library knows. */

@@ -1,8 +1,8 @@
-import type { FindingReason } from '../model/diagnostic.ts';
-import { displayPath, type FieldPath } from '../model/field-path.ts';
-import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
-import { suggestion } from '../model/messages.ts';
-import { isSecretPath } from '../model/secret-values.ts';
+import type { FindingReason } from '../model/fleet/diagnostic.ts';
+import { isSecretPath } from '../model/objects/secret-values.ts';
+import { displayPath, type FieldPath } from '../model/text/field-path.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/text/json.ts';
+import { suggestion } from '../model/text/messages.ts';
 
 /** A problem of a document, without its place in the file. */
 export interface FieldProblem {

@@ -1,5 +1,5 @@
 import type { GitSource, PullRequests } from '../../generated/relay-config.js';
-import type { PullRequestsConfig } from '../model/relay-config.ts';
+import type { PullRequestsConfig } from '../model/fleet/relay-config.ts';
 import type { Refuse } from './problem.ts';
 import { secretOf } from './secret-references.ts';
 

@@ -1,6 +1,6 @@
-import { type Diagnostic, diagnosticOf, type Location } from '../model/diagnostic.ts';
-import type { FieldPath } from '../model/field-path.ts';
-import { sizeOf, type ValueSize } from '../model/object-size.ts';
+import { type Diagnostic, diagnosticOf, type Location } from '../model/fleet/diagnostic.ts';
+import { sizeOf, type ValueSize } from '../model/objects/object-size.ts';
+import type { FieldPath } from '../model/text/field-path.ts';
 import type { TextProblem, YamlDocument, YamlReading } from './compose-documents.ts';
 import { editsFor } from './field-edits.ts';
 import type { DecodeLimits } from './limits.ts';

@@ -1,5 +1,5 @@
 import { EVENT_DOCUMENT, YAMLException } from 'js-yaml';
-import { isJsonObject } from '../model/json.ts';
+import { isJsonObject } from '../model/text/json.ts';
 import {
   composeDocuments,
   type TextProblem,

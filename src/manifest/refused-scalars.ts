@@ -1,5 +1,5 @@
 import { SCALAR_STYLE_DOUBLE_QUOTED, SCALAR_STYLE_LITERAL_BLOCK, SCALAR_STYLE_PLAIN, type ScalarEvent } from 'js-yaml';
-import { quote } from '../model/ids.ts';
+import { quote } from '../model/fleet/ids.ts';
 
 /** Why kubectl refuses a scalar, or reads it as something else. */
 export interface RefusedScalar {

@@ -1,9 +1,7 @@
 import { type RelayConfig as ConfigDocument, type Source, validate } from '../../generated/relay-config.js';
-import { type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
-import { customKinds } from '../model/engine-kinds.ts';
-import { parseFieldPath } from '../model/field-path.ts';
-import { parseFleetName, parseSourceName } from '../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { type Diagnostic, diagnosticOf } from '../model/fleet/diagnostic.ts';
+import { customKinds } from '../model/fleet/engine-kinds.ts';
+import { parseFleetName, parseSourceName } from '../model/fleet/ids.ts';
 import {
   type CertificateSource,
   CLIENT_CERTIFICATE_SECONDS,
@@ -15,8 +13,10 @@ import {
   type ReplicasConfig,
   type SourceConfig,
   type StoreConfig,
-} from '../model/relay-config.ts';
-import { must } from '../model/result.ts';
+} from '../model/fleet/relay-config.ts';
+import { parseFieldPath } from '../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/text/json.ts';
+import { must } from '../model/values/result.ts';
 import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
 import { type FieldProblem, fieldError, type Refuse } from './problem.ts';

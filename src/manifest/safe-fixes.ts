@@ -1,5 +1,5 @@
-import type { FieldPath } from '../model/field-path.ts';
-import { isJsonObject, type JsonValue } from '../model/json.ts';
+import type { FieldPath } from '../model/text/field-path.ts';
+import { isJsonObject, type JsonValue } from '../model/text/json.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { addQuotes } from './field-edits.ts';
 import { type ScalarAt, scalarsIn } from './positions.ts';

@@ -1,5 +1,5 @@
-import { displayPath, type FieldPath } from '../model/field-path.ts';
-import { compareText, isJsonObject, type JsonValue } from '../model/json.ts';
+import { displayPath, type FieldPath } from '../model/text/field-path.ts';
+import { compareText, isJsonObject, type JsonValue } from '../model/text/json.ts';
 import { caseFix, didYouMean, type FieldProblem, fieldError, unknownField, withFix, wrongType } from './problem.ts';
 import type { SchemaError } from './schema-validator.ts';
 

@@ -1,5 +1,5 @@
 import type { Credentials } from '../../generated/relay-config.js';
-import type { CredentialReferences, SecretReference, UsernameReference } from '../model/relay-config.ts';
+import type { CredentialReferences, SecretReference, UsernameReference } from '../model/fleet/relay-config.ts';
 import type { Refuse } from './problem.ts';
 
 /** Returns where the secret of a part of the document is: in `NAMEEnv` or `NAMEFile`. The schema demands one of them. */

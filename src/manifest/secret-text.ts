@@ -1,4 +1,4 @@
-import { namesSecret } from '../model/secret-values.ts';
+import { namesSecret } from '../model/objects/secret-values.ts';
 
 /** A kind that the text names somewhere, as far as its first white space. */
 const KIND = /\bkind["']?\s*:\s*["']?([^\s"',}\]]*)/gi;

@@ -1,4 +1,4 @@
-import type { RedisNode } from '../model/relay-config.ts';
+import type { RedisNode } from '../model/fleet/relay-config.ts';
 
 const REDIS_PORT = 6379;
 

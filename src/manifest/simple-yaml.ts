@@ -1,4 +1,4 @@
-import type { JsonValue } from '../model/json.ts';
+import type { JsonValue } from '../model/text/json.ts';
 import type { DecodeLimits } from './limits.ts';
 import { resolvePlain, yamlSurprise } from './plain-scalars.ts';
 

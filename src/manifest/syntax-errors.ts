@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
-import { compareText } from '../model/json.ts';
+import { compareText } from '../model/text/json.ts';
 import { TEMPLATE_HINT, type TextProblem } from './compose-documents.ts';
 import { MAX_FINDINGS } from './limits.ts';
 import { scanLines } from './line-scan.ts';

@@ -1,7 +1,15 @@
-import type { FindingReason } from '../model/diagnostic.ts';
-import { engineKindIds, engineKinds } from '../model/engine-kinds.ts';
-import type { FieldPath } from '../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf, textsOf } from '../model/json.ts';
+import type { FindingReason } from '../model/fleet/diagnostic.ts';
+import { engineKindIds, engineKinds } from '../model/fleet/engine-kinds.ts';
+import type { FieldPath } from '../model/text/field-path.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '../model/text/json.ts';
 import { type FieldProblem, fieldError, fieldWarning } from './problem.ts';
 import { chartProblems, kustomizationProblems } from './tool-schemas.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/text/json.ts';
 import { didYouMean, type FieldProblem, fieldError, fieldWarning, typeWord } from './problem.ts';
 
 /** The type of a field as its tool reads it. `texts`: a list of texts; `map`: a mapping of texts. */

@@ -1,7 +1,7 @@
 import { EVENT_SCALAR, SCALAR_STYLE_PLAIN } from 'js-yaml';
-import type { FieldPath } from '../model/field-path.ts';
-import { quote } from '../model/ids.ts';
-import { isJsonObject, type JsonValue } from '../model/json.ts';
+import { quote } from '../model/fleet/ids.ts';
+import type { FieldPath } from '../model/text/field-path.ts';
+import { isJsonObject, type JsonValue } from '../model/text/json.ts';
 import type { YamlDocument, YamlEvent } from './compose-documents.ts';
 import { scalarText } from './event-offset.ts';
 import { readingOf, yamlSurprise } from './plain-scalars.ts';

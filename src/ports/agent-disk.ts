@@ -1,7 +1,7 @@
-import type { Digest } from '../model/ids.ts';
-import type { JsonObject } from '../model/json.ts';
-import type { ObjectKey } from '../model/object-key.ts';
-import type { OutputPosition } from '../model/output.ts';
+import type { Digest } from '../model/fleet/ids.ts';
+import type { OutputPosition } from '../model/fleet/output.ts';
+import type { ObjectKey } from '../model/objects/object-key.ts';
+import type { JsonObject } from '../model/text/json.ts';
 
 /**
  * The agent's own disk: the last output snapshot with its contents, so that the agent repairs drift without a server. The

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../model/json.ts';
-import type { Role } from '../model/relay-config.ts';
+import type { Role } from '../model/fleet/relay-config.ts';
+import type { JsonObject } from '../model/text/json.ts';
 
 /** One entry of the audit log. */
 export interface AuditEntry {

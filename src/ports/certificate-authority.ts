@@ -1,4 +1,4 @@
-import type { Result } from '../model/result.ts';
+import type { Result } from '../model/values/result.ts';
 
 /** Content of a certificate request (PKCS #10). Only its key is used. */
 export interface CertificateRequestFacts {

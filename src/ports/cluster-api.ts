@@ -1,11 +1,11 @@
-import type { AgentHolding, InventoryEntry, KindState } from '../model/agent.ts';
-import type { AgentSettings } from '../model/agent-settings.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
-import type { ClusterId, Digest, FleetName } from '../model/ids.ts';
-import type { JsonObject } from '../model/json.ts';
-import type { ObjectHealth } from '../model/object-health/health.ts';
-import type { ObjectKey } from '../model/object-key.ts';
-import type { ObjectMeta, RevisionRef } from '../model/output.ts';
+import type { AgentHolding, InventoryEntry, KindState } from '../model/agent/agent.ts';
+import type { AgentSettings } from '../model/agent/agent-settings.ts';
+import type { Diagnostic } from '../model/fleet/diagnostic.ts';
+import type { ClusterId, Digest, FleetName } from '../model/fleet/ids.ts';
+import type { ObjectMeta, RevisionRef } from '../model/fleet/output.ts';
+import type { ObjectHealth } from '../model/objects/object-health/health.ts';
+import type { ObjectKey } from '../model/objects/object-key.ts';
+import type { JsonObject } from '../model/text/json.ts';
 import type { ResourceEvent } from './resource-status.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../model/json.ts';
-import type { ObjectKey } from '../model/object-key.ts';
+import type { ObjectKey } from '../model/objects/object-key.ts';
+import type { JsonObject } from '../model/text/json.ts';
 
 /** Follows the custom resources of some kinds in one cluster. A failure is a state and a back-off, never an exit. */
 export interface CustomResources {

@@ -1,4 +1,4 @@
-import type { Excess } from '../model/revision-limits.ts';
+import type { Excess } from '../model/limits/revision-limits.ts';
 
 /**
  * A folder on this machine that other processes write. A result was true at some moment of its call; files may change

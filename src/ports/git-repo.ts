@@ -1,5 +1,5 @@
-import type { FileSignature } from '../model/file-signature.ts';
-import type { Excess, RevisionLimits } from '../model/revision-limits.ts';
+import type { FileSignature } from '../model/fleet/file-signature.ts';
+import type { Excess, RevisionLimits } from '../model/limits/revision-limits.ts';
 
 /**
  * One branch of one remote repository, with a local copy that belongs to this process alone.

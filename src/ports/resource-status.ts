@@ -1,5 +1,5 @@
-import type { JsonObject } from '../model/json.ts';
-import type { ObjectKey } from '../model/object-key.ts';
+import type { ObjectKey } from '../model/objects/object-key.ts';
+import type { JsonObject } from '../model/text/json.ts';
 
 /** The custom resource whose status is written: the object with this UID, not another one of the same key. */
 export interface StatusTarget {

@@ -1,9 +1,9 @@
-import type { DecodedFile, FileReading } from '../model/desired.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
-import type { FileSignature, FileSignatures } from '../model/file-signature.ts';
-import type { SourceName } from '../model/ids.ts';
-import type { RevisionLimits } from '../model/revision-limits.ts';
-import type { SourceRights } from '../model/source-rights.ts';
+import type { DecodedFile, FileReading } from '../model/fleet/desired.ts';
+import type { Diagnostic } from '../model/fleet/diagnostic.ts';
+import type { FileSignature, FileSignatures } from '../model/fleet/file-signature.ts';
+import type { SourceName } from '../model/fleet/ids.ts';
+import type { SourceRights } from '../model/fleet/source-rights.ts';
+import type { RevisionLimits } from '../model/limits/revision-limits.ts';
 import type { GitBlobOutcome, TreeChange, TreeEntry } from './git-repo.ts';
 
 /**

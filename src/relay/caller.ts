@@ -1,4 +1,4 @@
-import { networkOf } from '../model/ip-address.ts';
+import { networkOf } from '../model/text/ip-address.ts';
 
 /** What rate limits know a caller by: the address of the peer, or of IPv6 its /64 network, whose addresses one caller has all. */
 export function callerOf(peer: string): string {

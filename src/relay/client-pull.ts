@@ -1,7 +1,7 @@
-import type { HoldingClaim, ObjectResult } from '../model/agent.ts';
-import type { AgentSettings } from '../model/agent-settings.ts';
-import type { FleetName } from '../model/ids.ts';
-import type { SequencedDelta } from '../model/output.ts';
+import type { HoldingClaim, ObjectResult } from '../model/agent/agent.ts';
+import type { AgentSettings } from '../model/agent/agent-settings.ts';
+import type { FleetName } from '../model/fleet/ids.ts';
+import type { SequencedDelta } from '../model/fleet/output.ts';
 import type { Log } from '../ports/log.ts';
 import type { RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';

@@ -1,10 +1,10 @@
-import { type InputDelta, KEEPS_KINDS, type KindState, type LiveObject, unknownKind } from '../model/agent.ts';
-import { backOffMs } from '../model/back-off.ts';
-import { createBucketedMap } from '../model/bucketed-map.ts';
-import { snapshotDigest } from '../model/digest.ts';
-import { type Digest, quote } from '../model/ids.ts';
-import { canonicalJson, compareText, type JsonValue } from '../model/json.ts';
-import { displayKey, kindOf, type ObjectKey, parseObjectKey } from '../model/object-key.ts';
+import { type InputDelta, KEEPS_KINDS, type KindState, type LiveObject, unknownKind } from '../model/agent/agent.ts';
+import { type Digest, quote } from '../model/fleet/ids.ts';
+import { backOffMs } from '../model/limits/back-off.ts';
+import { displayKey, kindOf, type ObjectKey, parseObjectKey } from '../model/objects/object-key.ts';
+import { snapshotDigest } from '../model/text/digest.ts';
+import { canonicalJson, compareText, type JsonValue } from '../model/text/json.ts';
+import { createBucketedMap } from '../model/values/bucketed-map.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { digestsAfter } from './input-digests.ts';

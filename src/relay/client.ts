@@ -1,5 +1,5 @@
-import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
-import { backOffMs } from '../model/back-off.ts';
+import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent/agent.ts';
+import { backOffMs } from '../model/limits/back-off.ts';
 import type { CertificateRequests } from '../ports/certificate-requests.ts';
 import type { CredentialStore } from '../ports/credentials.ts';
 import type { DialCredentials, EndCode, MessageStream, StreamEnd } from '../ports/transport.ts';

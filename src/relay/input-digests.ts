@@ -1,6 +1,6 @@
-import type { InputDelta } from '../model/agent.ts';
-import type { BucketedMap } from '../model/bucketed-map.ts';
-import type { Digest } from '../model/ids.ts';
+import type { InputDelta } from '../model/agent/agent.ts';
+import type { Digest } from '../model/fleet/ids.ts';
+import type { BucketedMap } from '../model/values/bucketed-map.ts';
 
 /** Keys and digests of an input snapshot. */
 export type InputDigests = BucketedMap<string, Digest>;

@@ -1,6 +1,6 @@
-import { objectLimits } from '../model/object-size.ts';
-import { type ClusterSize, DEFAULT_QUOTAS } from '../model/quotas.ts';
-import type { Rate } from '../model/rate-limit.ts';
+import { type ClusterSize, DEFAULT_QUOTAS } from '../model/limits/quotas.ts';
+import type { Rate } from '../model/limits/rate-limit.ts';
+import { objectLimits } from '../model/objects/object-size.ts';
 import { MAX_MESSAGE_BYTES } from '../ports/transport.ts';
 
 /** Largest content of one chunk in bytes, before and after compression. A property of the protocol. */

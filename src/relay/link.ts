@@ -1,5 +1,5 @@
-import type { ClusterName } from '../model/ids.ts';
-import { SLICE_MS } from '../model/in-slices.ts';
+import type { ClusterName } from '../model/fleet/ids.ts';
+import { SLICE_MS } from '../model/values/in-slices.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { MessageStream, StreamEnd } from '../ports/transport.ts';

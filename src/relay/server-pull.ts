@@ -1,8 +1,8 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
-import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
-import { type AgentSettings, CAPABILITY_OF_MEMBER } from '../model/agent-settings.ts';
-import { heldDigest } from '../model/inventory-digest.ts';
-import type { SequencedDelta } from '../model/output.ts';
+import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent/agent.ts';
+import { type AgentSettings, CAPABILITY_OF_MEMBER } from '../model/agent/agent-settings.ts';
+import { heldDigest } from '../model/agent/inventory-digest.ts';
+import type { SequencedDelta } from '../model/fleet/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import {
   type ClusterSlot,

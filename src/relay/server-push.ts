@@ -1,9 +1,9 @@
-import type { InputDelta } from '../model/agent.ts';
-import { createBucketedMap } from '../model/bucketed-map.ts';
-import { type Digest, quote } from '../model/ids.ts';
-import { atOnce, inSlices } from '../model/in-slices.ts';
-import { bucketParts, inputParts, isOnePart } from '../model/input-parts.ts';
-import { type Excess, excessText } from '../model/quotas.ts';
+import type { InputDelta } from '../model/agent/agent.ts';
+import { type Digest, quote } from '../model/fleet/ids.ts';
+import { bucketParts, inputParts, isOnePart } from '../model/fleet/input-parts.ts';
+import { type Excess, excessText } from '../model/limits/quotas.ts';
+import { createBucketedMap } from '../model/values/bucketed-map.ts';
+import { atOnce, inSlices } from '../model/values/in-slices.ts';
 import { digestsAfter, type InputDigests } from './input-digests.ts';
 import { endOfDecision, type Greeted, welcomeFrame } from './server-state.ts';
 import { createTransfers } from './transfer.ts';

@@ -1,9 +1,9 @@
 import type { HoldingHead } from '../../generated/relay_pb.ts';
-import { type AgentHello, KEEPS_KINDS, TAKES_SUSPENDED } from '../model/agent.ts';
-import { type ClusterId, type ClusterName, type Digest, type FleetName, parseClusterName } from '../model/ids.ts';
-import { createBudget, createLineLimit, type Rate } from '../model/rate-limit.ts';
-import type { RelayTls } from '../model/relay-config.ts';
-import { unreachable } from '../model/result.ts';
+import { type AgentHello, KEEPS_KINDS, TAKES_SUSPENDED } from '../model/agent/agent.ts';
+import { type ClusterId, type ClusterName, type Digest, type FleetName, parseClusterName } from '../model/fleet/ids.ts';
+import type { RelayTls } from '../model/fleet/relay-config.ts';
+import { createBudget, createLineLimit, type Rate } from '../model/limits/rate-limit.ts';
+import { unreachable } from '../model/values/result.ts';
 import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../ports/certificate-authority.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';

@@ -1,5 +1,5 @@
-import { type ClusterName, quote } from '../model/ids.ts';
-import { objectLimits } from '../model/object-size.ts';
+import { type ClusterName, quote } from '../model/fleet/ids.ts';
+import { objectLimits } from '../model/objects/object-size.ts';
 import type { IncomingStream, StreamEnd } from '../ports/transport.ts';
 import { callerOf } from './caller.ts';
 import { createLink } from './link.ts';

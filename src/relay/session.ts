@@ -7,11 +7,11 @@ import type {
   KindState,
   LiveObject,
   ObjectResult,
-} from '../model/agent.ts';
-import type { AgentSettings } from '../model/agent-settings.ts';
-import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
-import type { SequencedDelta } from '../model/output.ts';
-import type { Excess } from '../model/quotas.ts';
+} from '../model/agent/agent.ts';
+import type { AgentSettings } from '../model/agent/agent-settings.ts';
+import type { ClusterId, ClusterName, Digest, FleetName } from '../model/fleet/ids.ts';
+import type { SequencedDelta } from '../model/fleet/output.ts';
+import type { Excess } from '../model/limits/quotas.ts';
 import type { TagProof } from './trust/step-tags.ts';
 
 /**

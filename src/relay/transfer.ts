@@ -9,8 +9,8 @@ import {
   PartSchema,
   RecordSchema,
 } from '../../generated/relay_pb.ts';
-import { createTurns } from '../model/in-turn.ts';
-import { pieceToCompress, pieceToDecompress } from '../model/zlib-piece.ts';
+import { createTurns } from '../model/values/in-turn.ts';
+import { pieceToCompress, pieceToDecompress } from '../model/values/zlib-piece.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CHUNK_BYTES, RECORD_ITEMS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';

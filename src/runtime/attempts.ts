@@ -1,8 +1,8 @@
 import type { Engine } from '../engine/graph.ts';
 import type { AttemptRequest } from '../engine/inputs.ts';
 import { isUnsettled } from '../engine/output/tries.ts';
-import { compareText } from '../model/json.ts';
-import type { ObjectKey } from '../model/object-key.ts';
+import type { ObjectKey } from '../model/objects/object-key.ts';
+import { compareText } from '../model/text/json.ts';
 import type { ServerCore } from './core.ts';
 import type { SharedRecord } from './ledger/records.ts';
 import { fields, isTime, mapOf } from './ledger/shapes.ts';

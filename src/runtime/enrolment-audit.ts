@@ -1,4 +1,4 @@
-import { errorText } from '../model/messages.ts';
+import { errorText } from '../model/text/messages.ts';
 import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';

@@ -1,6 +1,6 @@
 import type { CommitReport, Graph } from '../engine/collections/types.ts';
-import { sliceOf } from '../model/in-slices.ts';
-import { errorText } from '../model/messages.ts';
+import { errorText } from '../model/text/messages.ts';
+import { sliceOf } from '../model/values/in-slices.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import {

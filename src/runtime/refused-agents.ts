@@ -1,8 +1,8 @@
 import type { StagedRefusal } from '../engine/inputs.ts';
-import type { AgentRefusal } from '../model/agent-refusal.ts';
-import { ofFullestNetworks } from '../model/fullest-networks.ts';
-import { networkOf } from '../model/ip-address.ts';
-import { createRateLimit, type Rate } from '../model/rate-limit.ts';
+import type { AgentRefusal } from '../model/agent/agent-refusal.ts';
+import { ofFullestNetworks } from '../model/limits/fullest-networks.ts';
+import { createRateLimit, type Rate } from '../model/limits/rate-limit.ts';
+import { networkOf } from '../model/text/ip-address.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RelayRefusal } from '../relay/session.ts';
 import type { ServerCore } from './core.ts';

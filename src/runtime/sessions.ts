@@ -1,7 +1,7 @@
-import type { BucketedMap } from '../model/bucketed-map.ts';
-import type { Digest } from '../model/ids.ts';
-import type { ObjectKey } from '../model/object-key.ts';
-import type { AdmissionPosition } from '../model/output.ts';
+import type { Digest } from '../model/fleet/ids.ts';
+import type { AdmissionPosition } from '../model/fleet/output.ts';
+import type { ObjectKey } from '../model/objects/object-key.ts';
+import type { BucketedMap } from '../model/values/bucketed-map.ts';
 import type { AgentSession } from '../relay/session.ts';
 
 /** The live pull session of one cluster. */

@@ -1,6 +1,6 @@
 import type { Input } from '../engine/collections/types.ts';
-import { type JsonValue, jsonEquals, parseJsonBytes } from '../model/json.ts';
-import type { Receipt } from '../model/receipt.ts';
+import type { Receipt } from '../model/fleet/receipt.ts';
+import { type JsonValue, jsonEquals, parseJsonBytes } from '../model/text/json.ts';
 import type { ServerCore } from './core.ts';
 import type { SharedRecord } from './ledger/records.ts';
 import { createKeyedTask, type KeyedTask } from './single-flight.ts';

@@ -1,5 +1,5 @@
-import { compareText } from '../model/json.ts';
-import type { RevisionRef } from '../model/output.ts';
+import type { RevisionRef } from '../model/fleet/output.ts';
+import { compareText } from '../model/text/json.ts';
 import type { Log } from '../ports/log.ts';
 import type { Source, SourceCondition, SourceListener } from '../ports/source.ts';
 import type { ServerCore } from './core.ts';

@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/graph.ts';
-import type { Receipt } from '../model/receipt.ts';
+import type { Receipt } from '../model/fleet/receipt.ts';
 import type { StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
 import type { ServerCore } from './core.ts';

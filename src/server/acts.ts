@@ -1,7 +1,7 @@
 import type { Act, Answer, Refusal } from '../api/answer.ts';
 import type { ApiAct, Texts } from '../api/domain-api.ts';
-import { errorText } from '../model/messages.ts';
-import type { Receipt } from '../model/receipt.ts';
+import type { Receipt } from '../model/fleet/receipt.ts';
+import { errorText } from '../model/text/messages.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { PeopleApi } from './people-api.ts';

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../model/json.ts';
-import { errorText } from '../model/messages.ts';
-import { createRateLimit, type Rate } from '../model/rate-limit.ts';
-import { ok, problem, type Result } from '../model/result.ts';
+import { createRateLimit, type Rate } from '../model/limits/rate-limit.ts';
+import type { JsonObject } from '../model/text/json.ts';
+import { errorText } from '../model/text/messages.ts';
+import { ok, problem, type Result } from '../model/values/result.ts';
 import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, parseJson } from '../model/json.ts';
+import { type JsonObject, objectOf, parseJson } from '../model/text/json.ts';
 
 /** Reads the first value of a header. */
 export type Header = (name: string) => string | undefined;

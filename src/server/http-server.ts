@@ -10,7 +10,7 @@ import { Hono } from 'hono';
 import { limitConnections } from '../http/connections.ts';
 import { createLimitedLog } from '../http/limited-log.ts';
 import { isLoopback } from '../http/loopback.ts';
-import { ok, problem, type Result } from '../model/result.ts';
+import { ok, problem, type Result } from '../model/values/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';

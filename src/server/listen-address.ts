@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { quote } from '../model/ids.ts';
-import { ok, problem, type Result } from '../model/result.ts';
+import { quote } from '../model/fleet/ids.ts';
+import { ok, problem, type Result } from '../model/values/result.ts';
 
 /** An address to listen on or to connect to. Listening on port 0 lets the system choose one. */
 export interface ListenAddress {

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import type { AgentRefusalView } from '../api/agent-views.ts';
 import type { ClusterView, FleetView } from '../api/server-api.ts';
-import { parseRfc3339 } from '../model/time.ts';
+import { parseRfc3339 } from '../model/text/time.ts';
 import type { RelayServerStats } from '../relay/server.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 

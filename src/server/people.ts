@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { PeerCertificate } from 'node:tls';
-import type { Role } from '../model/relay-config.ts';
-import { ok, problem, type Result } from '../model/result.ts';
+import type { Role } from '../model/fleet/relay-config.ts';
+import { ok, problem, type Result } from '../model/values/result.ts';
 
 /** A person who shows a token. */
 export interface Person {

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../model/json.ts';
-import type { PullRequestsConfig } from '../model/relay-config.ts';
+import type { PullRequestsConfig } from '../model/fleet/relay-config.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../model/text/json.ts';
 import { bodyOf, type Header } from './hook-body.ts';
 
 /** A call of a hook about a pull request that was opened, whose branch has new commits, or that goes into another branch than before. */

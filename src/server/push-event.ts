@@ -1,4 +1,4 @@
-import { textOf } from '../model/json.ts';
+import { textOf } from '../model/text/json.ts';
 import { bodyOf, type Header } from './hook-body.ts';
 
 /** The full name of the ref that a hook tells a push to; undefined: the call is about no push, or its body names no ref. */

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJsonBytes } from '../model/json.ts';
-import { ok, problem, type Result } from '../model/result.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonBytes } from '../model/text/json.ts';
+import { ok, problem, type Result } from '../model/values/result.ts';
 
 /** Checks a text of a request: not missing, not longer than `max` characters, without control characters. */
 export function textOf(what: string, value: JsonValue | undefined, max: number): Result<string> {

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '../model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../model/text/json.ts';
 
 /** What became of an API version of a kind. Versions are minor versions of Kubernetes: 22 is 1.22. */
 export interface ApiVersionFate {

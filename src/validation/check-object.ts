@@ -1,7 +1,7 @@
 import { caseFix, didYouMean, type FieldProblem, fieldError, fieldWarning, withFix } from '../manifest/problem.ts';
-import { displayPath } from '../model/field-path.ts';
-import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.ts';
-import { parseApiVersion } from '../model/object-key.ts';
+import { parseApiVersion } from '../model/objects/object-key.ts';
+import { displayPath } from '../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/text/json.ts';
 import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
 import { withoutConsequences } from './one-fault.ts';

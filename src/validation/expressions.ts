@@ -1,6 +1,6 @@
-import type { FieldPath } from '../model/field-path.ts';
-import { HEALTH_EXPRESSIONS } from '../model/health-check.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../model/json.ts';
+import { HEALTH_EXPRESSIONS } from '../model/objects/health-check.ts';
+import type { FieldPath } from '../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../model/text/json.ts';
 
 /** An expression in CEL that an API server compiles when it takes the object. */
 export interface DeclaredExpression {

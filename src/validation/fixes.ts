@@ -1,4 +1,4 @@
-import type { Diagnostic, TextEdit } from '../model/diagnostic.ts';
+import type { Diagnostic, TextEdit } from '../model/fleet/diagnostic.ts';
 
 /** A text after its findings were mended. */
 export interface FixedText {

@@ -1,5 +1,5 @@
-import { compareText } from '../model/json.ts';
-import { getOrInsert } from '../model/maps.ts';
+import { compareText } from '../model/text/json.ts';
+import { getOrInsert } from '../model/values/maps.ts';
 import type { KindSchema, KindSchemas, Schema } from './values/schema.ts';
 
 /** A version of a kind whose schema is made when it is first needed. */

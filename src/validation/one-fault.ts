@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../manifest/problem.ts';
-import type { FindingReason } from '../model/diagnostic.ts';
-import type { FieldPath } from '../model/field-path.ts';
+import type { FindingReason } from '../model/fleet/diagnostic.ts';
+import type { FieldPath } from '../model/text/field-path.ts';
 import { ANY_ITEM } from './values/misplaced-fields.ts';
 
 /** Reasons of errors that a field with a wrong name or in a wrong place causes elsewhere. */

@@ -5,9 +5,9 @@ import { parseYamlEvents } from '../manifest/parse-yaml.ts';
 import { createLineIndex } from '../manifest/positions.ts';
 import { didYouMean } from '../manifest/problem.ts';
 import { mayHoldSecret } from '../manifest/secret-text.ts';
-import { type Diagnostic, diagnosticOf, type FindingCode, type FindingReason } from '../model/diagnostic.ts';
-import { findings } from '../model/findings.ts';
-import { quote } from '../model/ids.ts';
+import { type Diagnostic, diagnosticOf, type FindingCode, type FindingReason } from '../model/fleet/diagnostic.ts';
+import { findings } from '../model/fleet/findings.ts';
+import { quote } from '../model/fleet/ids.ts';
 
 /** A comment that suppresses findings. */
 interface Suppression {

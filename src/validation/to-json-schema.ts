@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { JsonObject, JsonValue } from '../model/text/json.ts';
 import type { KindSchema, Schema } from './values/schema.ts';
 
 /**

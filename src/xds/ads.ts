@@ -4,7 +4,7 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from '../../generated/envoy/service/discovery/v3/discovery_pb.ts';
-import { sha256 } from '../model/digest.ts';
+import { sha256 } from '../model/text/digest.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';
 import { createSlices, type Slices } from './slices.ts';
 import type { Protocol, Session, StreamDeps } from './stream.ts';

@@ -1,4 +1,4 @@
-import type { XdsFigures } from '../model/xds-figures.ts';
+import type { XdsFigures } from '../model/fleet/xds-figures.ts';
 
 export type XdsCounts = ReturnType<typeof createXdsCounts>;
 

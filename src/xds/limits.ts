@@ -1,4 +1,4 @@
-import type { Rate } from '../model/rate-limit.ts';
+import type { Rate } from '../model/limits/rate-limit.ts';
 
 /** What the server accepts of Envoys. Times in milliseconds. */
 export interface XdsLimits {

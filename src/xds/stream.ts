@@ -1,6 +1,6 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
-import { createKeyedCount, createKeyedLimit } from '../model/keyed-limit.ts';
-import { createRateLimit } from '../model/rate-limit.ts';
+import { createKeyedCount, createKeyedLimit } from '../model/limits/keyed-limit.ts';
+import { createRateLimit } from '../model/limits/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { IncomingCall, StreamEnd } from '../ports/transport.ts';

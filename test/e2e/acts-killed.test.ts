@@ -5,7 +5,7 @@ import type { DeltaView } from '../../src/api/history-api.ts';
 import type { ClusterView, SourceView } from '../../src/api/server-api.ts';
 import type { SHOOT_ACTS } from '../../src/domains/care/runtime/operate-shoot.ts';
 import type { RENEW_DATAPLANE_TOKEN } from '../../src/domains/health/compose/server.ts';
-import { type JsonObject, objectOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf } from '../../src/model/text/json.ts';
 import { ACCEPTANCES_FILE } from '../../src/relay/trust/acceptances.ts';
 import { REVOKED_FILE } from '../../src/relay/trust/revoked-certificates.ts';
 import { GENERATIONS_FILE } from '../../src/relay/trust/tokens.ts';
@@ -137,9 +137,10 @@ const SCENARIOS: Readonly<Record<Path, () => Promise<Scenario>>> = {
       path: '/sources/extra/accept',
       body: { revision: refused },
       isInForce: async () => {
-        const now = await until('the source was read', async () => {
+        // A look can fail, and a start shows the revision of before first: the same revision waits again if the act was lost.
+        const now = await until('the revision was judged', async () => {
           const view = await source('extra');
-          return view?.state !== 'pending' && view;
+          return [view?.revision, view?.refusedRevision].includes(refused) && view;
         });
         return now.revision === refused && now.refusedRevision === null;
       },

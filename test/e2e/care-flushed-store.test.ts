@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type JsonObject, objectOf, objectsOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../src/model/text/json.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
 import { noProgram } from '../support/programs.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createGrpcClientTransport } from '../../src/adapters/grpc/client.ts';
 import type { ClusterView } from '../../src/api/server-api.ts';
-import type { OutputPosition } from '../../src/model/output.ts';
+import type { OutputPosition } from '../../src/model/fleet/output.ts';
 import type { StreamEnd } from '../../src/ports/transport.ts';
 import { apiFetch } from '../support/api-fetch.ts';
 import { enrolled, type Identity, mustEnrol } from '../support/enrolled.ts';

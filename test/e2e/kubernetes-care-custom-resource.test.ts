@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 import { clusterYaml } from '../support/manifests.ts';

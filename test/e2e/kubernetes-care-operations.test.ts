@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { until } from '../support/fleet-processes.ts';
 import { type AdmissionWebhook, startAdmissionWebhook } from '../support/kubernetes/admission-webhook.ts';
 import { openKubernetesPool } from '../support/kubernetes/clusters.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { until } from '../support/fleet-processes.ts';
 import { openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type JsonObject, objectOf, objectsOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../src/model/text/json.ts';
 import { until } from '../support/fleet-processes.ts';
 import { openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';

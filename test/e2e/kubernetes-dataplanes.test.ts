@@ -1,6 +1,6 @@
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { type DataplaneCase, rightDataplanes, violationsBelow, wrongDataplanes } from '../support/dataplanes.ts';
 import { conditionsIn } from '../support/fake-custom-resources.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';

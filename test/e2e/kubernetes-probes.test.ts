@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookRights } from '../../src/compose/manifests/agent-manifests.ts';
 import { installedWebhook } from '../../src/domains/health/compose/installed-webhook.ts';
-import { type JsonObject, objectOf, objectsOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../src/model/text/json.ts';
 import { until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
 import { AGENT_NAMESPACE, openKubernetesPool } from '../support/kubernetes/clusters.ts';

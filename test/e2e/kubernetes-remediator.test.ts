@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { until } from '../support/fleet-processes.ts';
 import { openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookConfiguration } from '../../src/domains/health/adapters/admission/webhook-configuration.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { type Fleet, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
 import {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
-import { type JsonValue, objectOf, objectsOf } from '../../src/model/json.ts';
+import { type JsonValue, objectOf, objectsOf } from '../../src/model/text/json.ts';
 import { type Fleet, STATUS_BRANCH, startFleet, until } from '../support/fleet-processes.ts';
 import { testInLong } from '../support/long-tests.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';

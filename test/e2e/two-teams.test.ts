@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SourceAllow } from '../../src/model/source-rights.ts';
+import type { SourceAllow } from '../../src/model/fleet/source-rights.ts';
 import { type Fleet, PROGRAM, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { must } from '../../src/model/result.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { ApiAccess } from '../../src/server/authorize.ts';
 import { type HookTarget, hookRoutes } from '../../src/server/hook-routes.ts';
 import { createPeople } from '../../src/server/people.ts';

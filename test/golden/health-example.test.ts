@@ -5,7 +5,7 @@ import { dump, loadAll } from 'js-yaml';
 import { expect, it } from 'vitest';
 import type { ServerApi } from '../../src/api/server-api.ts';
 import { compositionRoots } from '../../src/cli/roots.ts';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { runCli } from '../support/cli.ts';
 import { createFleetWorld } from '../support/fleet-world.ts';
 import { printsAsShown, stepsOf } from '../support/page-session.ts';

@@ -4,7 +4,7 @@ import { load } from 'js-yaml';
 import { expect, it } from 'vitest';
 import schema from '../../schemas/relay-config.json' with { type: 'json' };
 import { decodeRelayConfig } from '../../src/manifest/relay-config.ts';
-import { isJsonObject, type JsonValue } from '../../src/model/json.ts';
+import { isJsonObject, type JsonValue } from '../../src/model/text/json.ts';
 
 /** Pages show parts of a RelayConfig. Each part is one that the server takes. */
 

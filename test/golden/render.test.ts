@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { compositionRoots } from '../../src/cli/roots.ts';
-import { compareText } from '../../src/model/json.ts';
+import { compareText } from '../../src/model/text/json.ts';
 import { runCli } from '../support/cli.ts';
 import { type Archive, formatArchive, parseArchive, unpackArchive } from '../support/txtar.ts';
 

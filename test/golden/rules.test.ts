@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ruleAnswer } from '../../src/cli/rule-pages.ts';
 import { validatePaths } from '../../src/compose/validate/validate.ts';
-import type { Diagnostic } from '../../src/model/diagnostic.ts';
-import { findings } from '../../src/model/findings.ts';
+import type { Diagnostic } from '../../src/model/fleet/diagnostic.ts';
+import { findings } from '../../src/model/fleet/findings.ts';
 
 /** The pages of docs/reference/rules: each example gives the finding that it explains, and its correction does not. */
 

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { networkOf } from '../../src/model/ip-address.ts';
+import { networkOf } from '../../src/model/text/ip-address.ts';
 import { askSecurely, createPeopleAuthority } from '../support/people-tls.ts';
 import { type RunningServer, runServer } from '../support/running-server.ts';
 

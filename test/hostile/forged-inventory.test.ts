@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
-import type { InventoryEntry } from '../../src/model/agent.ts';
-import { sha256 } from '../../src/model/digest.ts';
+import type { InventoryEntry } from '../../src/model/agent/agent.ts';
+import { sha256 } from '../../src/model/text/digest.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { configMapYaml } from '../support/manifests.ts';
 import { abc, base, guards, names, startedWorld } from '../support/started-world.ts';

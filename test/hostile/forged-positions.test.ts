@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
-import type { OutputPosition } from '../../src/model/output.ts';
+import type { OutputPosition } from '../../src/model/fleet/output.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { configMapYaml } from '../support/manifests.ts';
 import { base, startedWorld } from '../support/started-world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import type { FleetWorld } from '../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 import { kindsOf, liveService, mirrorYaml } from '../support/mirrors.ts';

@@ -5,7 +5,7 @@ import {
   excessText,
   MOST_STEPS_OF_PATH,
   type RevisionLimits,
-} from '../../src/model/revision-limits.ts';
+} from '../../src/model/limits/revision-limits.ts';
 import type { TreeChange } from '../../src/ports/git-repo.ts';
 import { IGNORE_FILE } from '../../src/sources/tree/ignore-file.ts';
 import { STEPS_PER_TURN } from '../../src/sources/tree/pace.ts';

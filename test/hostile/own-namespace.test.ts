@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentHello } from '../../src/model/agent.ts';
+import type { AgentHello } from '../../src/model/agent/agent.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { configMapYaml } from '../support/manifests.ts';
 import { abc, base, names, restart } from '../support/started-world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FileSignatures } from '../../src/model/file-signature.ts';
-import type { PolicyBounds } from '../../src/model/relay-config.ts';
+import type { FileSignatures } from '../../src/model/fleet/file-signature.ts';
+import type { PolicyBounds } from '../../src/model/fleet/relay-config.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { policyYaml } from '../support/manifests.ts';
 import { abc, base, names } from '../support/started-world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SourceAllow } from '../../src/model/source-rights.ts';
+import type { SourceAllow } from '../../src/model/fleet/source-rights.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../support/manifests.ts';
 import { names, restart } from '../support/started-world.ts';

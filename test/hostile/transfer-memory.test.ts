@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { snapshotDigest } from '../../src/model/digest.ts';
+import { snapshotDigest } from '../../src/model/text/digest.ts';
 import { packChunks } from '../../src/relay/transfer.ts';
 import { createTransferMemory } from '../../src/relay/transfer-memory.ts';
 import type { FrameInit } from '../../src/relay/wire/frames.ts';

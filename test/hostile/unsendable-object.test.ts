@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { KINDS_AS_WRITTEN } from '../../src/model/agent.ts';
-import { displayDiagnostic } from '../../src/model/diagnostic.ts';
-import type { SequencedDelta } from '../../src/model/output.ts';
-import { defaultRevisionLimits } from '../../src/model/revision-limits.ts';
+import { KINDS_AS_WRITTEN } from '../../src/model/agent/agent.ts';
+import { displayDiagnostic } from '../../src/model/fleet/diagnostic.ts';
+import type { SequencedDelta } from '../../src/model/fleet/output.ts';
+import { defaultRevisionLimits } from '../../src/model/limits/revision-limits.ts';
 import { DEFAULT_LIMITS } from '../../src/relay/limits.ts';
 import { packChunks, unpackChunk } from '../../src/relay/transfer.ts';
 import { createOutputAssembler, outputHead, outputRecords } from '../../src/relay/wire/output.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentHolding } from '../../src/model/agent.ts';
-import type { Digest } from '../../src/model/ids.ts';
-import type { SequencedDelta } from '../../src/model/output.ts';
+import type { AgentHolding } from '../../src/model/agent/agent.ts';
+import type { Digest } from '../../src/model/fleet/ids.ts';
+import type { SequencedDelta } from '../../src/model/fleet/output.ts';
 import { clusterLeaseKey } from '../../src/runtime/replica/cluster-leases.ts';
 import { jsonWrite } from '../../src/runtime/stored/json-record.ts';
 import { history } from './checkers/history.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/engine/graph.ts';
-import type { DocumentContent, GuardLimits } from '../../src/model/desired.ts';
-import type { SequencedDelta } from '../../src/model/output.ts';
+import type { DocumentContent, GuardLimits } from '../../src/model/fleet/desired.ts';
+import type { SequencedDelta } from '../../src/model/fleet/output.ts';
 import type { SourceListener } from '../../src/ports/source.ts';
 import type { RelayClient, ServerListener } from '../../src/relay/session.ts';
 import { playSeed } from './play.ts';

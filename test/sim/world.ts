@@ -1,8 +1,8 @@
-import type { AgentHolding } from '../../src/model/agent.ts';
-import { parseFleetName } from '../../src/model/ids.ts';
-import { comparePositions, type ObjectMeta, type SequencedDelta } from '../../src/model/output.ts';
-import type { ClusterSize } from '../../src/model/quotas.ts';
-import { must } from '../../src/model/result.ts';
+import type { AgentHolding } from '../../src/model/agent/agent.ts';
+import { parseFleetName } from '../../src/model/fleet/ids.ts';
+import { comparePositions, type ObjectMeta, type SequencedDelta } from '../../src/model/fleet/output.ts';
+import type { ClusterSize } from '../../src/model/limits/quotas.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { ClusterApi, InventoryState } from '../../src/ports/cluster-api.ts';
 import type { RevisionObservation, Source } from '../../src/ports/source.ts';
 import type { RelayClient, RelayServer } from '../../src/relay/session.ts';

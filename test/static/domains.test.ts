@@ -18,12 +18,12 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Lists of the core that have a row for each kind, finding, bound or reference, and why. */
 const LISTS: Readonly<Record<string, string>> = {
-  'src/model/engine-kinds.ts': 'the registry of kinds',
-  'src/model/findings.ts': 'the codes of all findings',
-  'src/model/relay-config.ts': 'what the RelayConfig bounds, with the schema',
+  'src/model/fleet/engine-kinds.ts': 'the registry of kinds',
+  'src/model/fleet/findings.ts': 'the codes of all findings',
+  'src/model/fleet/relay-config.ts': 'what the RelayConfig bounds, with the schema',
   'src/manifest/relay-config.ts': 'what the RelayConfig bounds, with the schema',
   'src/compose/evaluate.ts': 'a RelayConfig without bounds',
-  'src/model/agent-members.ts': 'what the settings of agents say, with the capability for each member',
+  'src/model/agent/agent-members.ts': 'what the settings of agents say, with the capability for each member',
   'src/cli/commands/explain.ts': 'the help of --mesh',
   'src/cli/commands/status.ts': 'help: what the exit code means',
   'src/compose/plan/plan-documents.ts': 'a text for people: what a plan of documents does not judge',

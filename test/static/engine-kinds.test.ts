@@ -2,19 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { expect, test } from 'vitest';
 import { isDiscovered } from '../../src/adapters/kubernetes/cluster/live/discovered-kinds.ts';
-import { customKinds, engineKindIds, engineKindRow } from '../../src/model/engine-kinds.ts';
+import { customKinds, engineKindIds, engineKindRow } from '../../src/model/fleet/engine-kinds.ts';
 
-/** `src/model/engine-kinds.ts` is the only list of the kinds that the engine reads. */
+/** `src/model/fleet/engine-kinds.ts` is the only list of the kinds that the engine reads. */
 
 const project = join(import.meta.dirname, '../..');
-const REGISTRY = 'src/model/engine-kinds.ts';
+const REGISTRY = 'src/model/fleet/engine-kinds.ts';
 
 /** Files that name several kinds all the same, and why that is no list of its own. */
 const NAMED: Readonly<Record<string, string>> = {
   'scripts/crds/kinds.ts': 'the compiler demands a form for each custom kind of the registry',
   'src/compose/init/init.ts': 'the kinds of which a new repository has a file',
   'src/manifest/kinds/decoders.ts': 'the compiler demands a decoder for each kind of the registry',
-  'src/model/desired.ts': 'the compiler demands a type of value for each kind of the registry',
+  'src/model/fleet/desired.ts': 'the compiler demands a type of value for each kind of the registry',
 };
 
 /** Ids and plurals that a text names as a literal or as a name of a property, comments left out. */

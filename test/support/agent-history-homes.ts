@@ -15,9 +15,9 @@ import { createDirectoryCluster } from '../../src/adapters/directory/cluster.ts'
 import { pathOfObject, readLiveFile } from '../../src/adapters/directory/object-file.ts';
 import { createAgentDisk } from '../../src/adapters/disk/agent-disk.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
-import type { JsonObject } from '../../src/model/json.ts';
-import type { ObjectKey } from '../../src/model/object-key.ts';
-import { must } from '../../src/model/result.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
+import type { ObjectKey } from '../../src/model/objects/object-key.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { AgentDisk } from '../../src/ports/agent-disk.ts';
 import type { ClusterApi } from '../../src/ports/cluster-api.ts';
 import { createMemoryCluster } from './agent-cluster.ts';

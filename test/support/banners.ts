@@ -17,10 +17,10 @@ import { documentSubject, summarise, tallyOf } from '../../src/engine/status/pro
 import type { DomainManifest } from '../../src/manifest/kinds/decoders.ts';
 import { decoder } from '../../src/manifest/kinds/reading.ts';
 import { readClusterChoice } from '../../src/manifest/kinds/selectors.ts';
-import { type AgentReport, agentReportKey, madeReport, reportsOf } from '../../src/model/agent-report.ts';
-import { objectDigest } from '../../src/model/digest.ts';
-import { type JsonObject, objectOf, textOf } from '../../src/model/json.ts';
-import { objectKey } from '../../src/model/object-key.ts';
+import { type AgentReport, agentReportKey, madeReport, reportsOf } from '../../src/model/agent/agent-report.ts';
+import { objectDigest } from '../../src/model/text/digest.ts';
+import { type JsonObject, objectOf, textOf } from '../../src/model/text/json.ts';
+import { objectKey } from '../../src/model/objects/object-key.ts';
 import type { SharedRecord } from '../../src/runtime/ledger/records.ts';
 import { fields, isText } from '../../src/runtime/ledger/shapes.ts';
 import { createSharedInput } from '../../src/runtime/shared-input.ts';

@@ -1,5 +1,5 @@
 import type { BootstrapRequest } from '../../src/domains/health/xds/bootstrap/bootstrap.ts';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 
 const server = { address: '192.0.2.10', port: 5678 };
 const tags = (service: string): JsonObject => ({ 'kuma.io/service': service });

@@ -1,6 +1,6 @@
-import type { KindState } from '../../src/model/agent.ts';
-import type { ConditionValue } from '../../src/model/conditions.ts';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { KindState } from '../../src/model/agent/agent.ts';
+import type { ConditionValue } from '../../src/model/fleet/conditions.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { createDeclarationRecorder } from '../../src/runtime/ledger/recorders.ts';
 import { createEngineWorld } from './engine-world.ts';
 import { clusterYaml } from './manifests.ts';

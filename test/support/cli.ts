@@ -7,7 +7,7 @@ import type { Roots } from '../../src/cli/roots.ts';
 import { parseWith, withExitCode } from '../../src/cli/run-command.ts';
 import { fleetFindings } from '../../src/compose/check/fleet.ts';
 import type { PlanView } from '../../src/model/plan/plan.ts';
-import type { RecordingHeader } from '../../src/model/recording.ts';
+import type { RecordingHeader } from '../../src/model/fleet/recording.ts';
 
 /** What a command line did. */
 export interface CliRun {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 
 /** A Deployment of a control plane with a role; it is healthy unless `status` says otherwise. */
 export function controlPlaneComponent(role: string, status: JsonObject = {}, metadata: JsonObject = {}): JsonObject {

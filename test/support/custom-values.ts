@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../src/model/text/json.ts';
 
 /** A schema of a field of a custom kind, with values that an API server accepts and values that it refuses. */
 export interface CustomValues {

@@ -1,6 +1,6 @@
 import type { DecodeLimits } from '../../src/manifest/limits.ts';
-import type { DocumentContent, SourceDocument } from '../../src/model/desired.ts';
-import { displayDiagnostic } from '../../src/model/diagnostic.ts';
+import type { DocumentContent, SourceDocument } from '../../src/model/fleet/desired.ts';
+import { displayDiagnostic } from '../../src/model/fleet/diagnostic.ts';
 import { decodeFile } from './decode-file.ts';
 
 /** The bytes of a text. */

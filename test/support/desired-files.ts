@@ -1,6 +1,6 @@
-import { sha256 } from '../../src/model/digest.ts';
-import type { Digest } from '../../src/model/ids.ts';
-import { objectKey } from '../../src/model/object-key.ts';
+import { sha256 } from '../../src/model/text/digest.ts';
+import type { Digest } from '../../src/model/fleet/ids.ts';
+import { objectKey } from '../../src/model/objects/object-key.ts';
 import { decodeFile } from './decode-file.ts';
 
 /** The files of a source, by path. */

@@ -16,12 +16,12 @@ import {
   type KindState,
   type ObjectResult,
   TAKES_OBJECT_DRIFT_MODE,
-} from '../../src/model/agent.ts';
-import type { AgentSettings } from '../../src/model/agent-settings.ts';
-import type { DecodedFile } from '../../src/model/desired.ts';
-import { objectDigest, sha256, snapshotDigest } from '../../src/model/digest.ts';
-import type { Drift } from '../../src/model/drift.ts';
-import type { FileSignatures } from '../../src/model/file-signature.ts';
+} from '../../src/model/agent/agent.ts';
+import type { AgentSettings } from '../../src/model/agent/agent-settings.ts';
+import type { DecodedFile } from '../../src/model/fleet/desired.ts';
+import { objectDigest, sha256, snapshotDigest } from '../../src/model/text/digest.ts';
+import type { Drift } from '../../src/model/fleet/drift.ts';
+import type { FileSignatures } from '../../src/model/fleet/file-signature.ts';
 import {
   type ClusterId,
   type ClusterName,
@@ -29,22 +29,22 @@ import {
   parseFleetName,
   parseSourceName,
   type SourceName,
-} from '../../src/model/ids.ts';
-import { inventoryDigest } from '../../src/model/inventory-digest.ts';
-import type { JsonObject, JsonValue } from '../../src/model/json.ts';
-import type { ObjectHealth } from '../../src/model/object-health/health.ts';
-import { displayKey, type ObjectKey, objectKey, refOfObject } from '../../src/model/object-key.ts';
+} from '../../src/model/fleet/ids.ts';
+import { inventoryDigest } from '../../src/model/agent/inventory-digest.ts';
+import type { JsonObject, JsonValue } from '../../src/model/text/json.ts';
+import type { ObjectHealth } from '../../src/model/objects/object-health/health.ts';
+import { displayKey, type ObjectKey, objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
 import {
   type AdmissionPosition,
   comparePositions,
   metaOf,
   type OutputPosition,
   type SequencedDelta,
-} from '../../src/model/output.ts';
-import type { ClusterSize } from '../../src/model/quotas.ts';
-import type { PolicyBounds } from '../../src/model/relay-config.ts';
-import { must } from '../../src/model/result.ts';
-import { rightsOfSources, type SourceAllow } from '../../src/model/source-rights.ts';
+} from '../../src/model/fleet/output.ts';
+import type { ClusterSize } from '../../src/model/limits/quotas.ts';
+import type { PolicyBounds } from '../../src/model/fleet/relay-config.ts';
+import { must } from '../../src/model/values/result.ts';
+import { rightsOfSources, type SourceAllow } from '../../src/model/fleet/source-rights.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { FileSignature } from '../../src/model/file-signature.ts';
-import { excessOf } from '../../src/model/revision-limits.ts';
+import type { FileSignature } from '../../src/model/fleet/file-signature.ts';
+import { excessOf } from '../../src/model/limits/revision-limits.ts';
 import type {
   GitCommitInfo,
   GitFailure,

@@ -1,4 +1,4 @@
-import { atOnce } from '../../src/model/in-slices.ts';
+import { atOnce } from '../../src/model/values/in-slices.ts';
 import type { Membership } from '../../src/sources/tree/ignore-file.ts';
 
 /** Whether the ignore rules let a path belong to the source. */

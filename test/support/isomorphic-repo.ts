@@ -2,7 +2,7 @@ import { createIsomorphicGitRepo } from '../../src/adapters/git/isomorphic-git-r
 import type { GitRepoOptions } from '../../src/adapters/git/repo-options.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { gitThreadBytes, startGitThread } from '../../src/compose/serve/git-thread.ts';
-import type { Result } from '../../src/model/result.ts';
+import type { Result } from '../../src/model/values/result.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { GitRepo } from '../../src/ports/git-repo.ts';
 import { createKeptLog } from './git-quiet-log.ts';

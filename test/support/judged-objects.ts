@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 
 /** A live object of generation 2, with this in its status. */
 export function liveObject(

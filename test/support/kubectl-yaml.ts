@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonValue } from '../../src/model/json.ts';
+import type { JsonValue } from '../../src/model/text/json.ts';
 
 /** A YAML text, and what kubectl reads in it. */
 export interface KubectlReading {

@@ -1,5 +1,5 @@
-import type { KindState } from '../../src/model/agent.ts';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { KindState } from '../../src/model/agent/agent.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import type { FleetWorld } from './fleet-world.ts';
 import { createFleetWorld } from './fleet-world.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import { type JsonObject, objectOf, objectsOf, textsOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textsOf } from '../../src/model/text/json.ts';
 import { type FleetLooks, looksOf } from './fleet-looks.ts';
 import {
   asking,

@@ -6,9 +6,9 @@ import type {
   InventoryEntry,
   LiveObject,
   ObjectResult,
-} from '../../src/model/agent.ts';
-import type { AgentSettings } from '../../src/model/agent-settings.ts';
-import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
+} from '../../src/model/agent/agent.ts';
+import type { AgentSettings } from '../../src/model/agent/agent-settings.ts';
+import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
 import {
   type ClusterName,
   type Digest,
@@ -16,13 +16,13 @@ import {
   parseClusterId,
   parseClusterName,
   parseFleetName,
-} from '../../src/model/ids.ts';
-import { inventoryDigest } from '../../src/model/inventory-digest.ts';
-import { compareText, type JsonObject } from '../../src/model/json.ts';
-import { type ObjectKey, parseObjectKey } from '../../src/model/object-key.ts';
-import { claimOf, comparePositions, type OutputPosition, type SequencedDelta } from '../../src/model/output.ts';
-import { excessText } from '../../src/model/quotas.ts';
-import { must } from '../../src/model/result.ts';
+} from '../../src/model/fleet/ids.ts';
+import { inventoryDigest } from '../../src/model/agent/inventory-digest.ts';
+import { compareText, type JsonObject } from '../../src/model/text/json.ts';
+import { type ObjectKey, parseObjectKey } from '../../src/model/objects/object-key.ts';
+import { claimOf, comparePositions, type OutputPosition, type SequencedDelta } from '../../src/model/fleet/output.ts';
+import { excessText } from '../../src/model/limits/quotas.ts';
+import { must } from '../../src/model/values/result.ts';
 import type {
   AgentCertificate,
   AgentListener,

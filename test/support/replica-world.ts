@@ -1,7 +1,7 @@
 import { createStoreLease } from '../../src/adapters/stores/store-lease.ts';
 import type { ServedDomain } from '../../src/compose/serve/server-part.ts';
 import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
-import { objectOf, parseJsonBytes } from '../../src/model/json.ts';
+import { objectOf, parseJsonBytes } from '../../src/model/text/json.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Lease } from '../../src/ports/lease.ts';
 import type { Log } from '../../src/ports/log.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createAuditFile } from '../../src/adapters/audit/audit-file.ts';
 import { createLocalToken } from '../../src/compose/serve/local-token.ts';
-import { must } from '../../src/model/result.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { AuditEntry, AuditLog } from '../../src/ports/audit-log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log, LogData } from '../../src/ports/log.ts';

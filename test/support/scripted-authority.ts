@@ -1,6 +1,6 @@
 import { createCertificateRequests } from '../../src/adapters/tls/certificate-requests.ts';
 import { readCertificateRequest } from '../../src/adapters/tls/x509.ts';
-import { must, ok } from '../../src/model/result.ts';
+import { must, ok } from '../../src/model/values/result.ts';
 import type {
   CertificateAuthority,
   CertificateOrder,

@@ -11,8 +11,8 @@ import type {
 } from '../../src/api/server-api.ts';
 import { SHOOT_ACTS } from '../../src/domains/care/runtime/operate-shoot.ts';
 import { RENEW_DATAPLANE_TOKEN } from '../../src/domains/health/compose/server.ts';
-import { diagnosticOf } from '../../src/model/diagnostic.ts';
-import { durableAlready } from '../../src/model/receipt.ts';
+import { diagnosticOf } from '../../src/model/fleet/diagnostic.ts';
+import { durableAlready } from '../../src/model/fleet/receipt.ts';
 import type { PeopleApi } from '../../src/server/people-api.ts';
 import { EMPTY_PLAN } from './cli.ts';
 

@@ -1,5 +1,5 @@
 import { createOpenBatches } from '../../src/adapters/stores/redis/write-batch.ts';
-import { compareText } from '../../src/model/json.ts';
+import { compareText } from '../../src/model/text/json.ts';
 import type { SnapshotStore, StoredRecord, StoreEvent, StoreWrite } from '../../src/ports/snapshot-store.ts';
 
 /**

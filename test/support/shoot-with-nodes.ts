@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { createEngineWorld } from './engine-world.ts';
 import { clusterYaml } from './manifests.ts';
 

@@ -6,8 +6,8 @@ import {
 } from '../../src/domains/care/engine/operation/requests.ts';
 import { lastOperationOf } from '../../src/domains/care/engine/written-operation.ts';
 import type { Engine } from '../../src/engine/graph.ts';
-import { readObserved } from '../../src/model/conditions.ts';
-import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/json.ts';
+import { readObserved } from '../../src/model/fleet/conditions.ts';
+import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { declaredDocument, nothingWritten, writtenBefore } from '../../src/runtime/status/status-documents.ts';
 import { createEngineWorld } from './engine-world.ts';
 import { clusterYaml, configMapYaml } from './manifests.ts';

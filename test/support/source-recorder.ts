@@ -1,5 +1,5 @@
-import type { DecodedFile } from '../../src/model/desired.ts';
-import { diagnosticOf } from '../../src/model/diagnostic.ts';
+import type { DecodedFile } from '../../src/model/fleet/desired.ts';
+import { diagnosticOf } from '../../src/model/fleet/diagnostic.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../src/ports/source.ts';
 import type { DecodeFile } from '../../src/sources/tree/tree-file.ts';
 

@@ -1,4 +1,4 @@
-import type { SourceAllow } from '../../src/model/source-rights.ts';
+import type { SourceAllow } from '../../src/model/fleet/source-rights.ts';
 import { createFleetWorld, type FleetWorld } from './fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from './manifests.ts';
 import { createVirtualClock } from './virtual-clock.ts';

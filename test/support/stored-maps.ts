@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../src/model/json.ts';
+import type { JsonValue } from '../../src/model/text/json.ts';
 import type { SnapshotStore, StoreWrite } from '../../src/ports/snapshot-store.ts';
 import { createJournal, type Journal } from '../../src/runtime/stored/journal.ts';
 import { readMap } from '../../src/runtime/stored/read-map.ts';

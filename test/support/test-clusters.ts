@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { dump, load } from 'js-yaml';
-import { type JsonObject, objectOf } from '../../src/model/json.ts';
+import { type JsonObject, objectOf } from '../../src/model/text/json.ts';
 
 /** A kind of cluster that suites of a whole fleet run on. */
 export interface ClusterKind {

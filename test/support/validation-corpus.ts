@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { Diagnostic } from '../../src/model/diagnostic.ts';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { Diagnostic } from '../../src/model/fleet/diagnostic.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { createObjectCheck } from '../../src/validation/check-object.ts';
 import { createCelEvaluator } from '../../src/validation/custom/cel/evaluator.ts';
 import { createCustomKinds } from '../../src/validation/custom/custom-kinds.ts';

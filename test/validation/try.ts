@@ -8,7 +8,7 @@
  * `--write` first replaces the lines `# want` of the files by the errors that fleetrelay reports now: read them all.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { displayDiagnostic } from '../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../src/model/fleet/diagnostic.ts';
 import { createDryRun } from '../support/kubernetes/dry-run.ts';
 import {
   diagnosticsOfCase,

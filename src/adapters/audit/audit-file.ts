@@ -1,8 +1,8 @@
 import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createTurns } from '../../model/in-turn.ts';
-import { isJsonObject, type JsonValue } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
+import { isJsonObject, type JsonValue } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { createTurns } from '../../model/values/in-turn.ts';
 import type { AuditEntry, AuditLog } from '../../ports/audit-log.ts';
 import { makeFolders } from '../disk/folders.ts';
 

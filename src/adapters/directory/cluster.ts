@@ -1,9 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { objectDigest } from '../../model/digest.ts';
-import { differingFields } from '../../model/field-diff.ts';
-import { errorText } from '../../model/messages.ts';
-import { displayKey, objectRefOf } from '../../model/object-key.ts';
+import { displayKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { objectDigest } from '../../model/text/digest.ts';
+import { differingFields } from '../../model/text/field-diff.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
   ApplyOutcome,

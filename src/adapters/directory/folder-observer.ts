@@ -1,7 +1,7 @@
 import { type FSWatcher, lstatSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ClusterId, parseClusterId } from '../../model/ids.ts';
+import { type ClusterId, parseClusterId } from '../../model/fleet/ids.ts';
 import type { Random } from '../../ports/random.ts';
 import { isErrno, replaceFile } from '../disk/files.ts';
 import { makeFoldersSync } from '../disk/folders.ts';

@@ -1,7 +1,7 @@
-import { parseSettings } from '../../model/agent-settings.ts';
-import { compareText, type JsonValue } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import { parseSettings } from '../../model/agent/agent-settings.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { compareText, type JsonValue } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { InventoryChange, InventoryRecord, InventoryState, LoadedInventory } from '../../ports/cluster-api.ts';
 import { openRecordLog } from '../disk/record-log.ts';
 import { asInventoryRecord, asInventoryState, asKeys, asList, asObject } from '../disk/stored-json.ts';

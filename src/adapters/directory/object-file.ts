@@ -6,10 +6,10 @@ import { parseYamlEvents } from '../../manifest/parse-yaml.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { reasonOfParser } from '../../manifest/read-yaml.ts';
 import { readText } from '../../manifest/text.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { builtInKindScope } from '../../model/kinds.ts';
-import { type ObjectKey, type ObjectRef, objectKey, objectRefOf, refOfObject } from '../../model/object-key.ts';
-import { ok, problem, type Result } from '../../model/result.ts';
+import { builtInKindScope } from '../../model/objects/kinds.ts';
+import { type ObjectKey, type ObjectRef, objectKey, objectRefOf, refOfObject } from '../../model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 import type { ObservedObject, Ownership, Stamp } from '../../ports/cluster-api.ts';
 import { FLEET_ANNOTATION, NONCE_ANNOTATION, OBJECT_ANNOTATION, stampOf, withoutStamp, withStamp } from './stamp.ts';
 

@@ -1,7 +1,7 @@
-import { objectDigest } from '../../model/digest.ts';
-import type { Digest } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import { type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { objectDigest } from '../../model/text/digest.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import type { ObservedObject, Stamp } from '../../ports/cluster-api.ts';
 import { readRegularFile } from './folder.ts';
 import { LARGEST_FILE_BYTES, pathOfObject, readLiveFile } from './object-file.ts';

@@ -1,7 +1,7 @@
-import { parseClusterName, parseFleetName, parseSourceName } from '../../model/ids.ts';
-import { compareText, type JsonObject, jsonEquals, objectOf, textOf } from '../../model/json.ts';
-import { metadataOf, parseObjectKey } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import { parseClusterName, parseFleetName, parseSourceName } from '../../model/fleet/ids.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { metadataOf, parseObjectKey } from '../../model/objects/object-key.ts';
+import { compareText, type JsonObject, jsonEquals, objectOf, textOf } from '../../model/text/json.ts';
 import type { Stamp } from '../../ports/cluster-api.ts';
 
 /** The annotations of the stamp, which names the owner of an object. */

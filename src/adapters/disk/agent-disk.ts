@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { comparePositions, type OutputPosition } from '../../model/output.ts';
+import { comparePositions, type OutputPosition } from '../../model/fleet/output.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { errorText } from '../../model/text/messages.ts';
 import {
   type AgentDisk,
   diskFullError,

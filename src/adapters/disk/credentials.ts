@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { errorText } from '../../model/messages.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';
 import { makeFoldersSync } from './folders.ts';

@@ -1,10 +1,10 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Digest } from '../../model/ids.ts';
-import { canonicalJson } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import type { OutputPosition } from '../../model/output.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import type { OutputPosition } from '../../model/fleet/output.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { canonicalJson } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { StoredContents, StoredObject } from '../../ports/agent-disk.ts';
 import type { Log } from '../../ports/log.ts';
 import { lineOf, openSegment, placeOfContent, type Segment } from './content-segment.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { parseDigest } from '../../model/ids.ts';
-import { parseJson } from '../../model/json.ts';
-import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
-import { comparePositions, type OutputPosition } from '../../model/output.ts';
+import { parseDigest } from '../../model/fleet/ids.ts';
+import { comparePositions, type OutputPosition } from '../../model/fleet/output.ts';
+import { type ObjectKey, parseObjectKey } from '../../model/objects/object-key.ts';
+import { parseJson } from '../../model/text/json.ts';
 import type { OutputStep } from '../../ports/agent-disk.ts';
 import { type Entry, lineOf, type Segment } from './content-segment.ts';
 import { StoredContent } from './stored-content.ts';

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { sha256 } from '../../model/digest.ts';
+import { sha256 } from '../../model/text/digest.ts';
 import { isErrno, moveAside, syncFolder } from './files.ts';
 
 const sync = promisify(fdatasync);

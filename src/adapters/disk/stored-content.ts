@@ -1,7 +1,7 @@
-import { sha256 } from '../../model/digest.ts';
-import type { Digest } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, parseJsonBytes } from '../../model/json.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import { sha256 } from '../../model/text/digest.ts';
+import { isJsonObject, type JsonObject, parseJsonBytes } from '../../model/text/json.ts';
 import type { StoredContents, StoredObject } from '../../ports/agent-disk.ts';
 import type { Segment } from './content-segment.ts';
 

@@ -1,9 +1,9 @@
-import { DRIFT_MODES, type DriftMode } from '../../model/drift.ts';
-import { parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
-import type { OutputPosition } from '../../model/output.ts';
-import { must, type Result } from '../../model/result.ts';
+import { DRIFT_MODES, type DriftMode } from '../../model/fleet/drift.ts';
+import { parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../model/fleet/ids.ts';
+import type { OutputPosition } from '../../model/fleet/output.ts';
+import { type ObjectKey, parseObjectKey } from '../../model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
+import { must, type Result } from '../../model/values/result.ts';
 import type { InventoryRecord, InventoryState } from '../../ports/cluster-api.ts';
 
 // Readers of stored JSON, which may be damaged. Each throws on a value of another shape.

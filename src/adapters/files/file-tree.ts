@@ -2,15 +2,15 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { watch as watchFolder } from 'chokidar';
-import { quote } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
+import { quote } from '../../model/fleet/ids.ts';
 import {
   defaultRevisionLimits,
   type Excess,
   excessOf,
   excessText,
   type RevisionLimits,
-} from '../../model/revision-limits.ts';
+} from '../../model/limits/revision-limits.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type {
   FileTree,
   FileTreeContent,

@@ -1,4 +1,4 @@
-import { writableTime } from '../../model/time.ts';
+import { writableTime } from '../../model/text/time.ts';
 import type { GitCommitInfo } from '../../ports/git-repo.ts';
 
 /** Reads author, time of the committer and first line from a raw commit object. */

@@ -1,4 +1,4 @@
-import type { FileSignature } from '../../model/file-signature.ts';
+import type { FileSignature } from '../../model/fleet/file-signature.ts';
 import { printable } from './commit-text.ts';
 import { copyFailure } from './failures.ts';
 import type { GitCommand, Setting } from './git-command.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { createTurns } from '../../model/in-turn.ts';
-import { errorText } from '../../model/messages.ts';
-import { ok, problem, type Result } from '../../model/result.ts';
-import { DEFAULT_CLONE_BYTES } from '../../model/revision-limits.ts';
+import { DEFAULT_CLONE_BYTES } from '../../model/limits/revision-limits.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { createTurns } from '../../model/values/in-turn.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,4 +1,4 @@
-import { type Excess, excessOf, mostPathBytes, type RevisionLimits } from '../../model/revision-limits.ts';
+import { type Excess, excessOf, mostPathBytes, type RevisionLimits } from '../../model/limits/revision-limits.ts';
 import { entriesOf, isFolder } from './tree-object.ts';
 
 /** Reads a tree object; undefined: there is none, or it is larger than `maxBytes`. */

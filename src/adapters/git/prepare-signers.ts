@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorText } from '../../model/messages.ts';
-import type { ApprovalSigners } from '../../model/relay-config.ts';
+import type { ApprovalSigners } from '../../model/fleet/relay-config.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { makeFolders } from '../disk/folders.ts';
 import { cleanMessage } from './failures.ts';

@@ -1,5 +1,5 @@
-import { selfAndAncestors } from '../../model/glob.ts';
-import { quote } from '../../model/ids.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { selfAndAncestors } from '../../model/text/glob.ts';
 import type { GitPublishOutcome } from '../../ports/git-repo.ts';
 
 /** A push of a branch that the remote has rejected. */

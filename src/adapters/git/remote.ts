@@ -1,8 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isLoopback } from '../../http/loopback.ts';
-import { quote } from '../../model/ids.ts';
-import { ok, problem, type Result } from '../../model/result.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 
 /** Environment variables by name; a variable may be unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { quote } from '../../model/ids.ts';
+import { quote } from '../../model/fleet/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FolderMembers, ReadMembers } from '../../ports/file-tree.ts';
 import { cleanMessage } from './failures.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { quote } from '../../model/ids.ts';
-import { ok, problem, type Result } from '../../model/result.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 import { pathText } from './tree-object.ts';
 
 /** A path that git would commit, relative to the folder. */

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { quote } from '../../model/ids.ts';
-import { ok, problem, type Result } from '../../model/result.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo, TreeEntry } from '../../ports/git-repo.ts';
 import { createCopyReader } from './copy-reader.ts';

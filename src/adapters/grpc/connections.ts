@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { networkOf } from '../../model/ip-address.ts';
+import { networkOf } from '../../model/text/ip-address.ts';
 import type { StreamEnd } from '../../ports/transport.ts';
 
 /** How many connections may be in each phase at once. */

@@ -1,5 +1,5 @@
 import { Metadata, status } from '@grpc/grpc-js';
-import { HAS_EXPIRED, NOT_YET_VALID } from '../../model/wrong-clock.ts';
+import { HAS_EXPIRED, NOT_YET_VALID } from '../../model/text/wrong-clock.ts';
 import type { EndCode, StreamEnd } from '../../ports/transport.ts';
 
 /** The trailer with the constant word for the reason of an end. */

@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonObject, objectOf, textOf } from '../../model/json.ts';
+import { canonicalJson, type JsonObject, objectOf, textOf } from '../../model/text/json.ts';
 import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';
 import { AGENT_LABELS } from './agent-labels.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonObject, objectOf, textOf } from '../../model/json.ts';
+import { canonicalJson, type JsonObject, objectOf, textOf } from '../../model/text/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Lease } from '../../ports/lease.ts';
 import {

@@ -1,4 +1,4 @@
-import { textOf } from '../../model/json.ts';
+import { textOf } from '../../model/text/json.ts';
 import type { ReviewHost } from '../../ports/review-host.ts';
 import { createHostLikeGithub } from './github-api.ts';
 import { createHostRequests, type HostDeps, type HostOptions } from './host-requests.ts';

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from '../../model/json.ts';
+import { type JsonObject, objectOf } from '../../model/text/json.ts';
 import type { ReviewHost } from '../../ports/review-host.ts';
 import { cutLine } from './cut-body.ts';
 import type { Send } from './host-requests.ts';

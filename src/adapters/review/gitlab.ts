@@ -1,4 +1,4 @@
-import { objectOf } from '../../model/json.ts';
+import { objectOf } from '../../model/text/json.ts';
 import type { CommitStatus, ReviewHost } from '../../ports/review-host.ts';
 import { cutLine } from './cut-body.ts';
 import { createHostRequests, type HostDeps, type HostOptions } from './host-requests.ts';

@@ -6,8 +6,8 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { request as secureRequest } from 'node:https';
-import { type JsonObject, type JsonValue, parseJson } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
+import { type JsonObject, type JsonValue, parseJson } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReviewFailure } from '../../ports/review-host.ts';
 import { type ConnectionOptions, type Connections, createConnections } from '../system/connections.ts';

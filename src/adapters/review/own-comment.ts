@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/text/json.ts';
 import type { ReviewComment, ReviewFailure, ReviewOutcome } from '../../ports/review-host.ts';
 import { cutBody } from './cut-body.ts';
 import { failed, notUnderstood, type Send } from './host-requests.ts';

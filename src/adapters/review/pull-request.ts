@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../model/json.ts';
+import type { JsonValue } from '../../model/text/json.ts';
 import type { PullRequest, ReviewOutcome } from '../../ports/review-host.ts';
 import { notUnderstood } from './host-requests.ts';
 

@@ -1,4 +1,4 @@
-import { compareText } from '../../model/json.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapshot-store.ts';
 
 /** A store in memory: for tests, and for a server that need not outlast its process. */

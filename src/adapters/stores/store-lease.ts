@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonValue, objectOf, parseJsonBytes, textOf } from '../../model/json.ts';
+import { canonicalJson, type JsonValue, objectOf, parseJsonBytes, textOf } from '../../model/text/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Fence, FencedLease } from '../../ports/lease.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';

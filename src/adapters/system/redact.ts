@@ -1,4 +1,4 @@
-import { parseObjectKey } from '../../model/object-key.ts';
+import { parseObjectKey } from '../../model/objects/object-key.ts';
 
 /** Field names (lower-case, without `_` and `-`) whose values never reach a log. */
 const SECRET_FIELD =

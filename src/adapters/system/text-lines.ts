@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, parseJson, textOf } from '../../model/json.ts';
-import { printable } from '../../model/printable.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, parseJson, textOf } from '../../model/text/json.ts';
+import { printable } from '../../model/text/printable.ts';
 
 const COLOURS = { debug: 'dim', info: 'green', warn: 'yellow', error: 'red' } as const;
 

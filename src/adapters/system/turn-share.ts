@@ -1,4 +1,4 @@
-import { SLICE_MS } from '../../model/in-slices.ts';
+import { SLICE_MS } from '../../model/values/in-slices.ts';
 
 /** The part of the platform that the share needs. */
 interface Platform {

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import type { JsonObject } from '../../model/json.ts';
-import { compareText } from '../../model/json.ts';
-import { cutText, errorText } from '../../model/messages.ts';
-import { rfc3339 } from '../../model/time.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { compareText } from '../../model/text/json.ts';
+import { cutText, errorText } from '../../model/text/messages.ts';
+import { rfc3339 } from '../../model/text/time.ts';
 
 /**
  * The ConfigMaps of `kube-system` with the authorities that every cluster publishes. Source: the root CA publisher and the

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { errorText } from '../../model/messages.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { OtherSecretError } from '../stores/sealed.ts';
 import { createPrivate, readIfThere, writePrivate } from './files.ts';

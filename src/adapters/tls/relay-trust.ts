@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
-import { errorText } from '../../model/messages.ts';
-import type { CertificateSource, ClientCertificates } from '../../model/relay-config.ts';
+import type { CertificateSource, ClientCertificates } from '../../model/fleet/relay-config.ts';
+import { errorText } from '../../model/text/messages.ts';
 import {
   type CertificateAuthority,
   type CertificateExpiry,

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { CertificateSource } from '../../model/relay-config.ts';
+import type { CertificateSource } from '../../model/fleet/relay-config.ts';
 import { isIssuer, leadsTo } from '../../relay/trust/certificates.ts';
 import { readIfThere, writePrivate } from './files.ts';
 import { type Authorities, BACKDATE_MS, pemBlocks, rootsText, signingAuthority } from './own-authority.ts';

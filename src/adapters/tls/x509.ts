@@ -19,7 +19,7 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { ok, problem, type Result } from '../../model/result.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 import type { CertificateOrder, CertificateRequestFacts } from '../../ports/certificate-authority.ts';
 import type { CertificateRequest } from '../../ports/certificate-requests.ts';
 

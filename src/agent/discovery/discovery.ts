@@ -1,14 +1,21 @@
-import { type KindState, type LiveObject, unknownKind } from '../../model/agent.ts';
-import type { AgentReports } from '../../model/agent-report.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
-import { objectDigest, sha256 } from '../../model/digest.ts';
-import type { Digest } from '../../model/ids.ts';
-import { canonicalJson, isJsonObject, type JsonObject, objectOf, parseJsonBytes, textOf } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import { mirrorLabels } from '../../model/mirror-labels.ts';
-import { kindOf, labelsOf, type ObjectKey } from '../../model/object-key.ts';
-import { withoutSecretValues } from '../../model/secret-values.ts';
-import { liveMetadata } from '../../model/server-fields.ts';
+import { type KindState, type LiveObject, unknownKind } from '../../model/agent/agent.ts';
+import type { AgentReports } from '../../model/agent/agent-report.ts';
+import type { AgentSettings } from '../../model/agent/agent-settings.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import { mirrorLabels } from '../../model/objects/mirror-labels.ts';
+import { kindOf, labelsOf, type ObjectKey } from '../../model/objects/object-key.ts';
+import { withoutSecretValues } from '../../model/objects/secret-values.ts';
+import { liveMetadata } from '../../model/objects/server-fields.ts';
+import { objectDigest, sha256 } from '../../model/text/digest.ts';
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  objectOf,
+  parseJsonBytes,
+  textOf,
+} from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';
 import { EMPTY_INVENTORY, type InventoryRecords } from '../reconciler/inventory.ts';

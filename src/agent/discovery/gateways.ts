@@ -1,7 +1,7 @@
-import type { KindState, LiveObject } from '../../model/agent.ts';
-import { objectDigest } from '../../model/digest.ts';
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
-import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import type { KindState, LiveObject } from '../../model/agent/agent.ts';
+import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { objectDigest } from '../../model/text/digest.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 
 interface Gateway {

@@ -1,8 +1,8 @@
-import { type KindState, LEFT_OUT, MOST_UNLISTED, unknownKind } from '../../model/agent.ts';
-import type { DiscoverySettings } from '../../model/agent-settings.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { matchesLabels } from '../../model/label-selector.ts';
-import { annotationOf, kindOf, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { type KindState, LEFT_OUT, MOST_UNLISTED, unknownKind } from '../../model/agent/agent.ts';
+import type { DiscoverySettings } from '../../model/agent/agent-settings.ts';
+import { matchesLabels } from '../../model/objects/label-selector.ts';
+import { annotationOf, kindOf, labelsOf, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 
 /** The value `disabled` excludes an object, or all objects of a Namespace, from input snapshots. */

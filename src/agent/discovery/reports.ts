@@ -1,6 +1,6 @@
-import type { KindState, LiveObject } from '../../model/agent.ts';
-import type { AgentReports } from '../../model/agent-report.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { KindState, LiveObject } from '../../model/agent/agent.ts';
+import type { AgentReports } from '../../model/agent/agent-report.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
 
 /** The agent's own reports, which the snapshot has beside the objects of the cluster. */
 export function createReportBook() {

@@ -1,8 +1,8 @@
-import type { KindState } from '../../model/agent.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { matchesLabels } from '../../model/label-selector.ts';
-import { kindOf, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { KindState } from '../../model/agent/agent.ts';
+import type { AgentSettings } from '../../model/agent/agent-settings.ts';
+import { matchesLabels } from '../../model/objects/label-selector.ts';
+import { kindOf, labelsOf, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 import { createExcludedNamespaces, isSwitchedOff } from './namespaces.ts';
 

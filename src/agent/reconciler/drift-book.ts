@@ -1,6 +1,6 @@
-import { type Drift, type DriftOutcome, type DriftRecord, MOST_DRIFTS } from '../../model/drift.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import { rfc3339 } from '../../model/time.ts';
+import { type Drift, type DriftOutcome, type DriftRecord, MOST_DRIFTS } from '../../model/fleet/drift.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import { rfc3339 } from '../../model/text/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /** Drift of one object as it was found. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../model/json.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import type { StoredObject } from '../../ports/agent-disk.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import { createFoundDrift, type FoundDriftDeps } from './found-drift.ts';

@@ -1,5 +1,5 @@
-import type { ObjectResult } from '../../model/agent.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
+import type { ObjectResult } from '../../model/agent/agent.ts';
+import type { AgentSettings } from '../../model/agent/agent-settings.ts';
 import {
   DRIFT_ANNOTATION,
   DRIFT_MODES,
@@ -8,9 +8,9 @@ import {
   displayDrift,
   short,
   toldFields,
-} from '../../model/drift.ts';
-import { type JsonObject, jsonEquals } from '../../model/json.ts';
-import { annotationOf, displayKey, type ObjectKey } from '../../model/object-key.ts';
+} from '../../model/fleet/drift.ts';
+import { annotationOf, displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import { type JsonObject, jsonEquals } from '../../model/text/json.ts';
 import type { ClusterApi, Differences, InventoryRecord, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ResultBook } from '../result-book.ts';

@@ -1,6 +1,6 @@
-import { REMOVED_AFTER, UPDATED_AFTER } from '../../model/apply-order.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { annotationOf, displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import { REMOVED_AFTER, UPDATED_AFTER } from '../../model/objects/apply-order.ts';
+import { annotationOf, displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import type { ApplyRequest, ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { ResultBook } from '../result-book.ts';
 import type { Inventory } from './inventory.ts';

@@ -1,5 +1,5 @@
-import type { ObjectHealth } from '../../model/object-health/health.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { ObjectHealth } from '../../model/objects/object-health/health.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';
 import type { ResultBook } from '../result-book.ts';

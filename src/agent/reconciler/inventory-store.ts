@@ -1,7 +1,7 @@
-import type { AgentSettings } from '../../model/agent-settings.ts';
-import { createTurns, type InTurn } from '../../model/in-turn.ts';
-import type { JsonObject } from '../../model/json.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { AgentSettings } from '../../model/agent/agent-settings.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { createTurns, type InTurn } from '../../model/values/in-turn.ts';
 import type { AgentDisk } from '../../ports/agent-disk.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {

@@ -1,10 +1,10 @@
-import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../model/agent.ts';
-import { type BucketedMap, createBucketedMap } from '../../model/bucketed-map.ts';
-import type { Digest, FleetName } from '../../model/ids.ts';
-import { inventoryDigest } from '../../model/inventory-digest.ts';
-import { compareText } from '../../model/json.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import { claimOf, comparePositions, metaOf, type SequencedDelta } from '../../model/output.ts';
+import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../model/agent/agent.ts';
+import { inventoryDigest } from '../../model/agent/inventory-digest.ts';
+import type { Digest, FleetName } from '../../model/fleet/ids.ts';
+import { claimOf, comparePositions, metaOf, type SequencedDelta } from '../../model/fleet/output.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import { compareText } from '../../model/text/json.ts';
+import { type BucketedMap, createBucketedMap } from '../../model/values/bucketed-map.ts';
 import type { OutputStep, StoredObject } from '../../ports/agent-disk.ts';
 import type { InventoryChange, InventoryRecord } from '../../ports/cluster-api.ts';
 

@@ -1,5 +1,5 @@
-import type { FleetName } from '../../model/ids.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { FleetName } from '../../model/fleet/ids.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi, InventoryRecord, LiveState } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';

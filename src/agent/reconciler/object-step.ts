@@ -1,9 +1,9 @@
-import { type ObjectResult, STOP_BUTTON_REASON, stopButtonMessage } from '../../model/agent.ts';
-import { creationRank, LAST_RANK } from '../../model/apply-order.ts';
-import { type Digest, type FleetName, quote } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject } from '../../model/json.ts';
-import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '../../model/object-key.ts';
-import { unreachable } from '../../model/result.ts';
+import { type ObjectResult, STOP_BUTTON_REASON, stopButtonMessage } from '../../model/agent/agent.ts';
+import { type Digest, type FleetName, quote } from '../../model/fleet/ids.ts';
+import { creationRank, LAST_RANK } from '../../model/objects/apply-order.ts';
+import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '../../model/objects/object-key.ts';
+import { isJsonObject, type JsonObject } from '../../model/text/json.ts';
+import { unreachable } from '../../model/values/result.ts';
 import type { StoredObject } from '../../ports/agent-disk.ts';
 import type { ApplyRequest, ClusterApi, InventoryRecord, Stamp } from '../../ports/cluster-api.ts';
 import { toldDrift } from './found-drift.ts';

@@ -1,5 +1,5 @@
-import { type ObjectResult, STOP_BUTTON_REASON } from '../../model/agent.ts';
-import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import { type ObjectResult, STOP_BUTTON_REASON } from '../../model/agent/agent.ts';
+import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import { type LiveState, NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING, NO_SUCH_KIND } from '../../ports/cluster-api.ts';
 
 const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING, STOP_BUTTON_REASON];

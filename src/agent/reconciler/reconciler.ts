@@ -1,9 +1,9 @@
-import type { ObjectResult } from '../../model/agent.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
-import type { FleetName } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import type { SequencedDelta } from '../../model/output.ts';
+import type { ObjectResult } from '../../model/agent/agent.ts';
+import type { AgentSettings } from '../../model/agent/agent-settings.ts';
+import type { FleetName } from '../../model/fleet/ids.ts';
+import type { SequencedDelta } from '../../model/fleet/output.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import { isDiskFull } from '../../ports/agent-disk.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Random } from '../../ports/random.ts';

@@ -1,5 +1,5 @@
-import { objectDigest } from '../../model/digest.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { objectDigest } from '../../model/text/digest.ts';
 import type { AgentDisk, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
 import type { InventoryRecord, LiveState, LoadedInventory, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,5 +1,5 @@
-import { backOffMs } from '../../model/back-off.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 

@@ -1,5 +1,5 @@
 import type { ApprovalView, HeldRemovalsView } from '../../api/server-api.ts';
-import { counted } from '../../model/messages.ts';
+import { counted } from '../../model/text/messages.ts';
 import { digestPrefix } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, newCommand } from '../command.ts';

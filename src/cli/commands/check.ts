@@ -1,7 +1,7 @@
 import type { Finding } from '../../compose/check/finding.ts';
 import type { KubeTarget } from '../../compose/options.ts';
-import { counted } from '../../model/messages.ts';
-import { printable } from '../../model/printable.ts';
+import { counted } from '../../model/text/messages.ts';
+import { printable } from '../../model/text/printable.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, addressOf, withApiOptions } from '../api-options.ts';
 import type { CliContext } from '../cli-context.ts';

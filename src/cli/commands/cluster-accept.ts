@@ -1,5 +1,5 @@
-import type { ClusterName } from '../../model/ids.ts';
-import { printable } from '../../model/printable.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { printable } from '../../model/text/printable.ts';
 import type { AcceptedAgentView } from '../../server/people-api.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';

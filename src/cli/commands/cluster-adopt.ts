@@ -1,8 +1,8 @@
 import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from '../../compose/cluster/adopt.ts';
 import type { KubeTarget } from '../../compose/options.ts';
-import { type ClusterName, type FleetName, parseFleetName } from '../../model/ids.ts';
-import { printable } from '../../model/printable.ts';
-import { must } from '../../model/result.ts';
+import { type ClusterName, type FleetName, parseFleetName } from '../../model/fleet/ids.ts';
+import { printable } from '../../model/text/printable.ts';
+import { must } from '../../model/values/result.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { clusterName, fleetName } from '../arguments.ts';

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { DeregisterRequest } from '../../compose/cluster/deregister.ts';
-import type { ClusterName } from '../../model/ids.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, kubeTarget, runIo } from '../command.ts';

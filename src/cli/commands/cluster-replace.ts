@@ -1,7 +1,7 @@
 import type { ClusterView } from '../../api/server-api.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { counted } from '../../model/messages.ts';
-import { printable } from '../../model/printable.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { counted } from '../../model/text/messages.ts';
+import { printable } from '../../model/text/printable.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';

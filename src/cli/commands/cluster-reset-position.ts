@@ -1,8 +1,8 @@
 import type { ResetPositionReport } from '../../compose/cluster/reset-position.ts';
 import type { KubeTarget } from '../../compose/options.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import type { OutputPosition } from '../../model/output.ts';
-import { printable } from '../../model/printable.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import type { OutputPosition } from '../../model/fleet/output.ts';
+import { printable } from '../../model/text/printable.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, kubeTarget, runIo } from '../command.ts';

@@ -1,4 +1,4 @@
-import type { ClusterName } from '../../model/ids.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
 import type { RevokedView } from '../../server/people-api.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';

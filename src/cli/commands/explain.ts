@@ -1,10 +1,10 @@
 import type { ConditionView, DeclarationExplanation, Explanation, FieldView } from '../../api/server-api.ts';
 import type { WhyNotView } from '../../api/why-api.ts';
-import type { DriftRecord } from '../../model/drift.ts';
-import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
-import { parseClusterName } from '../../model/ids.ts';
-import { textOf } from '../../model/json.ts';
-import { printable } from '../../model/printable.ts';
+import type { DriftRecord } from '../../model/fleet/drift.ts';
+import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/fleet/explain-query.ts';
+import { parseClusterName } from '../../model/fleet/ids.ts';
+import { textOf } from '../../model/text/json.ts';
+import { printable } from '../../model/text/printable.ts';
 import { type Api, connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import type { CliContext } from '../cli-context.ts';

@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
-import type { ClusterName } from '../../model/ids.ts';
-import type { LabelSelector } from '../../model/label-selector.ts';
-import { printable } from '../../model/printable.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import type { LabelSelector } from '../../model/objects/label-selector.ts';
+import { printable } from '../../model/text/printable.ts';
 import { addTag, clusterName, labelSelector, namespaceName } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, type Examples, newCommand } from '../command.ts';

@@ -1,10 +1,10 @@
 import type { AnswerState, ChangeReason, DeltaView, SentObjectView } from '../../api/history-api.ts';
-import { isNameOf, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { type JsonObject, textOf } from '../../model/json.ts';
-import { counted } from '../../model/messages.ts';
-import { printable } from '../../model/printable.ts';
-import { parseRfc3339, rfc3339 } from '../../model/time.ts';
+import { isNameOf, type ObjectName, parseObjectName } from '../../model/fleet/explain-query.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { type JsonObject, textOf } from '../../model/text/json.ts';
+import { counted } from '../../model/text/messages.ts';
+import { printable } from '../../model/text/printable.ts';
+import { parseRfc3339, rfc3339 } from '../../model/text/time.ts';
 import type { Api } from '../api.ts';
 import { clusterName, momentOrDuration, wholeNumber } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';

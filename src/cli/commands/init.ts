@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import type { ClusterName } from '../../model/ids.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, newCommand } from '../command.ts';

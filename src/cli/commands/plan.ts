@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parseJson } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
 import { planMarkdown } from '../../model/plan/plan-markdown.ts';
 import { movedSince, parsePlan } from '../../model/plan/plan-moves.ts';
 import { hasChanges } from '../../model/plan/plan-text.ts';
+import { parseJson } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, newCommand } from '../command.ts';

@@ -2,9 +2,9 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Finding, Rendering } from '../../compose/render/render.ts';
 import { domains } from '../../domains/domains.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { parseRfc3339 } from '../../model/time.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
+import type { JsonObject, JsonValue } from '../../model/text/json.ts';
+import { parseRfc3339 } from '../../model/text/time.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, newCommand } from '../command.ts';
 import { EXIT, refuseUsage } from '../exit-codes.ts';
@@ -75,7 +75,7 @@ export function renderCommand(context: CliContext): CliCommand {
 function filesOf(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     FILES.flatMap(({ domain, option }) => {
-      const file = flags[option];
+      const file = flags[new Option(`--${option}`).attributeName()];
       return typeof file === 'string' ? [[domain, file]] : [];
     }),
   );

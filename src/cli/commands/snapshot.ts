@@ -1,8 +1,8 @@
 import type { WrittenRecording } from '../../compose/snapshot/record.ts';
 import type { OutputDifference, RecordingDiff, Replay } from '../../compose/snapshot/replay.ts';
-import { counted } from '../../model/messages.ts';
 import { shownChange } from '../../model/plan/plan-text.ts';
-import { printable } from '../../model/printable.ts';
+import { counted } from '../../model/text/messages.ts';
+import { printable } from '../../model/text/printable.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, newCommand } from '../command.ts';

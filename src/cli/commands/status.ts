@@ -1,6 +1,6 @@
 import type { FleetView } from '../../api/server-api.ts';
-import { counted } from '../../model/messages.ts';
-import { printable } from '../../model/printable.ts';
+import { counted } from '../../model/text/messages.ts';
+import { printable } from '../../model/text/printable.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';

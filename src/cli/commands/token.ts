@@ -1,9 +1,9 @@
 import { Option } from 'commander';
 import type { TokenRequest } from '../../compose/cluster/token.ts';
-import { ENROLMENT_SECONDS } from '../../model/enrolment.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { suggestion } from '../../model/messages.ts';
-import { printable } from '../../model/printable.ts';
+import { ENROLMENT_SECONDS } from '../../model/fleet/enrolment.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { suggestion } from '../../model/text/messages.ts';
+import { printable } from '../../model/text/printable.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { tokenValidity, wholeNumber } from '../arguments.ts';

@@ -1,8 +1,8 @@
 import { relative, resolve } from 'node:path';
 import { Option } from 'commander';
 import type { ValidationReport, ValidationRequest } from '../../compose/validate/report.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { printable } from '../../model/printable.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
+import { printable } from '../../model/text/printable.ts';
 import { type KubernetesVersion, kubernetesVersions } from '../../validation/kubernetes-schemas.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';

@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { printable } from '../../model/printable.ts';
+import { printable } from '../../model/text/printable.ts';
 
 /** A line of a file for a terminal, and marks to stand below its value at fault. */
 export interface Excerpt {

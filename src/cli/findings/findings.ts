@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { beginsBefore, type ResourceOutcome, type ValidationReport } from '../../compose/validate/report.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { TextOutput } from '../output.ts';
 

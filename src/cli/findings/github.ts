@@ -1,4 +1,4 @@
-import { printable } from '../../model/printable.ts';
+import { printable } from '../../model/text/printable.ts';
 import type { TextOutput } from '../output.ts';
 import { pathFromRoot, type ShownFindings } from './findings.ts';
 import { writeSummary } from './summary.ts';

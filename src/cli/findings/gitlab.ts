@@ -1,5 +1,5 @@
-import { sentenceOf } from '../../model/diagnostic.ts';
-import { printableJson } from '../../model/printable.ts';
+import { sentenceOf } from '../../model/fleet/diagnostic.ts';
+import { printableJson } from '../../model/text/printable.ts';
 import type { TextOutput } from '../output.ts';
 import { pathFromRoot, placed, type ShownFindings } from './findings.ts';
 

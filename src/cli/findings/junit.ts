@@ -1,4 +1,4 @@
-import { displayDiagnostic } from '../../model/diagnostic.ts';
+import { displayDiagnostic } from '../../model/fleet/diagnostic.ts';
 import type { TextOutput } from '../output.ts';
 import { type ShownFindings, type TestCase, testCases } from './findings.ts';
 

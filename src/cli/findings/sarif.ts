@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url';
-import { type Diagnostic, type FindingReason, sentenceOf } from '../../model/diagnostic.ts';
-import { findings } from '../../model/findings.ts';
-import { compareText } from '../../model/json.ts';
-import { printableJson } from '../../model/printable.ts';
+import { type Diagnostic, type FindingReason, sentenceOf } from '../../model/fleet/diagnostic.ts';
+import { findings } from '../../model/fleet/findings.ts';
+import { compareText } from '../../model/text/json.ts';
+import { printableJson } from '../../model/text/printable.ts';
 import type { TextOutput } from '../output.ts';
 import { nameOf, type Placed, pathFromRoot, placed, type ShownFindings } from './findings.ts';
 

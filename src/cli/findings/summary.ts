@@ -1,7 +1,7 @@
 import type { ValidationReport } from '../../compose/validate/report.ts';
-import { findings } from '../../model/findings.ts';
-import { compareText } from '../../model/json.ts';
-import { counted } from '../../model/messages.ts';
+import { findings } from '../../model/fleet/findings.ts';
+import { compareText } from '../../model/text/json.ts';
+import { counted } from '../../model/text/messages.ts';
 import { styled, type TextOutput } from '../output.ts';
 import { type ShownFindings, severitiesOf } from './findings.ts';
 

@@ -1,5 +1,5 @@
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { printable, printableJson } from '../../model/printable.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
+import { printable, printableJson } from '../../model/text/printable.ts';
 import type { TextOutput } from '../output.ts';
 import { type ShownFindings, type TestCase, testCases } from './findings.ts';
 

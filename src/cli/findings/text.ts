@@ -1,6 +1,6 @@
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { counted } from '../../model/messages.ts';
-import { printable, printablePath } from '../../model/printable.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
+import { counted } from '../../model/text/messages.ts';
+import { printable, printablePath } from '../../model/text/printable.ts';
 import { styled, type TextOutput, toneOf, writeDiagnostics } from '../output.ts';
 import type { ShownFindings } from './findings.ts';
 import { writeSummary } from './summary.ts';

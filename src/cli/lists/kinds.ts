@@ -1,7 +1,7 @@
 import type { OutputView } from '../../api/server-api.ts';
-import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
-import { type JsonObject, textOf } from '../../model/json.ts';
-import { isBuiltInWord } from '../../model/kinds.ts';
+import { type Diagnostic, displayLocation } from '../../model/fleet/diagnostic.ts';
+import { isBuiltInWord } from '../../model/objects/kinds.ts';
+import { type JsonObject, textOf } from '../../model/text/json.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import {
   CLUSTER_COLUMNS,

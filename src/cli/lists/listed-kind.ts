@@ -1,7 +1,7 @@
-import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
-import { suggestion } from '../../model/messages.ts';
-import { printable } from '../../model/printable.ts';
-import type { ViewFilter } from '../../model/view-filter.ts';
+import type { ViewFilter } from '../../model/fleet/view-filter.ts';
+import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
+import { suggestion } from '../../model/text/messages.ts';
+import { printable } from '../../model/text/printable.ts';
 import type { Api } from '../api.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import type { Column } from '../output.ts';

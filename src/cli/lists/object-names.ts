@@ -1,7 +1,7 @@
-import { isNameOf, parseObjectName } from '../../model/explain-query.ts';
-import { type JsonValue, textOf } from '../../model/json.ts';
-import { isKindWord } from '../../model/kinds.ts';
-import type { ObjectRef } from '../../model/object-key.ts';
+import { isNameOf, parseObjectName } from '../../model/fleet/explain-query.ts';
+import { isKindWord } from '../../model/objects/kinds.ts';
+import type { ObjectRef } from '../../model/objects/object-key.ts';
+import { type JsonValue, textOf } from '../../model/text/json.ts';
 
 /** How a word names an object, for the help. */
 export const OBJECT_NAMING = 'NAME, KIND, KIND/NAME or KIND/NAMESPACE/NAME';

@@ -1,4 +1,4 @@
-import { printable } from '../../model/printable.ts';
+import { printable } from '../../model/text/printable.ts';
 import type { Api } from '../api.ts';
 import type { ProcessContext } from '../command.ts';
 import { follow } from '../follow.ts';

@@ -1,7 +1,7 @@
-import { engineKindIds, engineKindRow } from '../../model/engine-kinds.ts';
-import { isBuiltInWord, isKindWord } from '../../model/kinds.ts';
-import { suggestion } from '../../model/messages.ts';
-import { printable } from '../../model/printable.ts';
+import { engineKindIds, engineKindRow } from '../../model/fleet/engine-kinds.ts';
+import { isBuiltInWord, isKindWord } from '../../model/objects/kinds.ts';
+import { suggestion } from '../../model/text/messages.ts';
+import { printable } from '../../model/text/printable.ts';
 import { placed } from '../domain-cli.ts';
 import { domainViews } from '../domain-views.ts';
 import { CliError, EXIT } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 import type { AgentHealth } from '../../agent/agent.ts';
-import { must } from '../../model/result.ts';
+import { must } from '../../model/values/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';

@@ -11,7 +11,7 @@ import { createSystemRandom } from '../../adapters/system/random.ts';
 import { createLeadership, type LedTerm } from '../../agent/leadership.ts';
 import { agentDomains } from '../../domains/agents.ts';
 import type { Term } from '../../election/elector.ts';
-import type { ClusterId } from '../../model/ids.ts';
+import type { ClusterId } from '../../model/fleet/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';

@@ -5,7 +5,7 @@ import { createDiskCredentials } from '../../adapters/disk/credentials.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
 import { agentDomains } from '../../domains/agents.ts';
-import { KINDS_AS_WRITTEN } from '../../model/agent.ts';
+import { KINDS_AS_WRITTEN } from '../../model/agent/agent.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AgentOptions, DirectoryAgentOptions, RunIo } from '../options.ts';
 import { runParts } from '../parts.ts';

@@ -15,7 +15,7 @@ import {
   TAKES_OBJECT_DRIFT_MODE,
   TAKES_SETTINGS,
   TAKES_STOPPED,
-} from '../../model/agent.ts';
+} from '../../model/agent/agent.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CredentialStore } from '../../ports/credentials.ts';
 import { type ClientCertificateSource, createRelayClient } from '../../relay/client.ts';

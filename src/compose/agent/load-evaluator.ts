@@ -1,4 +1,4 @@
-import type { LoadEvaluator } from '../../model/health-check.ts';
+import type { LoadEvaluator } from '../../model/objects/health-check.ts';
 
 /** Makes what evaluates health checks. The library for CEL is loaded only where a policy has some. */
 export const loadEvaluator: LoadEvaluator = async (checks) => {

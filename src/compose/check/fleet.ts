@@ -1,10 +1,10 @@
 import type { AgentRefusalView } from '../../api/agent-views.ts';
 import type { ClusterView, FleetView, OutputView, SourceView } from '../../api/server-api.ts';
-import { STOP_BUTTON_REASON, stopButtonRelease } from '../../model/agent.ts';
-import { refusalText } from '../../model/agent-refusal.ts';
-import { displayLocation } from '../../model/diagnostic.ts';
-import { counted } from '../../model/messages.ts';
-import { parseRfc3339 } from '../../model/time.ts';
+import { STOP_BUTTON_REASON, stopButtonRelease } from '../../model/agent/agent.ts';
+import { refusalText } from '../../model/agent/agent-refusal.ts';
+import { displayLocation } from '../../model/fleet/diagnostic.ts';
+import { counted } from '../../model/text/messages.ts';
+import { parseRfc3339 } from '../../model/text/time.ts';
 import { type Finding, type Fixes, findingsOf, firstOf, type Row } from './finding.ts';
 
 /** At most so many objects of one cluster are named; the others are counted. */

@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { LEASES } from '../../adapters/kubernetes/lease.ts';
-import { customKinds, engineKinds, resourceKindOf } from '../../model/engine-kinds.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import { annotationOf, metadataOf } from '../../model/object-key.ts';
+import { customKinds, engineKinds, resourceKindOf } from '../../model/fleet/engine-kinds.ts';
+import { annotationOf, metadataOf } from '../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import { AGENT_LEASE } from '../agent/names.ts';
 import {
   isMissing,

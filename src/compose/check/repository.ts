@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { displayLocation } from '../../model/diagnostic.ts';
-import { errorText } from '../../model/messages.ts';
+import { displayLocation } from '../../model/fleet/diagnostic.ts';
+import { errorText } from '../../model/text/messages.ts';
 import { systemDeps } from '../kube.ts';
 import type { RunIo } from '../options.ts';
 import { clusterDeclaredIn, documentsOf, readCheckout } from '../read-checkout.ts';

@@ -1,7 +1,7 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { agentWebhook } from '../../domains/installation.ts';
-import { objectOf, objectsOf, textOf } from '../../model/json.ts';
-import { metadataOf } from '../../model/object-key.ts';
+import { metadataOf } from '../../model/objects/object-key.ts';
+import { objectOf, objectsOf, textOf } from '../../model/text/json.ts';
 import { type Kube, OUR_PARTS, RESOURCES, refusalOf } from '../kube.ts';
 import { APPLIED, DISCOVERY, OWN_NAMESPACE } from '../manifests/agent-rights.ts';
 import type { InstalledAgent } from '../manifests/installed-agent.ts';

@@ -1,5 +1,5 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { type JsonObject, objectOf, objectsOf } from '../../model/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../model/text/json.ts';
 import { type Kube, OUR_PARTS, RESOURCES } from '../kube.ts';
 import type { InstalledAgent } from '../manifests/installed-agent.ts';
 import { serverNamespaceIn, serverPlaces } from '../manifests/server-place.ts';

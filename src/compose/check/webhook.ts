@@ -1,5 +1,5 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
 import { isMissing, type Kube, RESOURCES, refusalOf } from '../kube.ts';
 import { certificateOf, dateRows } from './certificates.ts';
 import { firstOf, type Row } from './finding.ts';

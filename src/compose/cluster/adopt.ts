@@ -9,13 +9,19 @@ import {
 import { managersOf } from '../../adapters/kubernetes/cluster/refusals.ts';
 import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/write.ts';
 import type { DesiredView } from '../../api/server-api.ts';
-import { NO_SETTINGS } from '../../model/agent-settings.ts';
-import type { ClusterName, FleetName } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { annotationOf, displayKey, type ObjectKey, objectRefOf, parseObjectKey } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
-import { must } from '../../model/result.ts';
-import { isKeyOfSecret } from '../../model/secret-values.ts';
+import { NO_SETTINGS } from '../../model/agent/agent-settings.ts';
+import type { ClusterName, FleetName } from '../../model/fleet/ids.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import {
+  annotationOf,
+  displayKey,
+  type ObjectKey,
+  objectRefOf,
+  parseObjectKey,
+} from '../../model/objects/object-key.ts';
+import { isKeyOfSecret } from '../../model/objects/secret-values.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { must } from '../../model/values/result.ts';
 import { desiredViews } from '../../runtime/api/views.ts';
 import { openEvaluation } from '../evaluate.ts';
 import {

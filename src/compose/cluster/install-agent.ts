@@ -1,6 +1,6 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { MADE_FOR_AGENT } from '../../adapters/kubernetes/cluster/annotations.ts';
-import type { JsonObject } from '../../model/json.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import { isMissing, isOffered, type Kube, nameOf, RESOURCES, refusalOf } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
 import { AGENT_ACCOUNT, agentPolicy, isPolicy, POLICY_KIND, protectedNamespaces } from '../manifests/agent-policy.ts';

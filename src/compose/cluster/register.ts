@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isLoopback } from '../../http/loopback.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { metadataOf } from '../../model/object-key.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { metadataOf } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
 import { type KubeReader, openAgentKube, openKube } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
@@ -40,7 +40,7 @@ export interface RegisterRequest extends KubeTarget, AgentPlace {
   readonly allow: readonly string[];
   /** The Namespaces in which the agent may write. */
   readonly namespaces?: readonly string[];
-  /** As of {@link AgentManifestOptions}, by the words of `allow`. */
+  /** See {@link AgentManifestOptions}: keyed by the choice, such as `care`. */
   readonly accessNamespaces?: Readonly<Record<string, readonly string[]>>;
   /** The agent serves the webhook that rewrites the probes of Pods. */
   readonly webhook?: true;

@@ -3,9 +3,9 @@ import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts'
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { workRank } from '../../agent/reconciler/object-step.ts';
 import { createElector, type Elector } from '../../election/elector.ts';
-import { snapshotDigest } from '../../model/digest.ts';
-import { compareText } from '../../model/json.ts';
-import { displayKey, kindOf } from '../../model/object-key.ts';
+import { displayKey, kindOf } from '../../model/objects/object-key.ts';
+import { snapshotDigest } from '../../model/text/digest.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi, InventoryRecord, RemoveOutcome, RemoveRequest } from '../../ports/cluster-api.ts';
 import { AGENT_LEASE } from '../agent/names.ts';

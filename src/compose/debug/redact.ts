@@ -1,6 +1,6 @@
 import { redactText } from '../../adapters/system/redact.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../model/json.ts';
-import { isKeyOfSecret, namesSecret } from '../../model/secret-values.ts';
+import { isKeyOfSecret, namesSecret } from '../../model/objects/secret-values.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../model/text/json.ts';
 
 const MASK = '[redacted]';
 const DEEPEST = 40;

@@ -2,8 +2,8 @@ import { parentPort } from 'node:worker_threads';
 import { decoders } from '../../domains/decoders.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { createLocator, type FoundPlace, type Place } from '../../manifest/locate.ts';
-import type { DecodedFile } from '../../model/desired.ts';
-import { errorText } from '../../model/messages.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import { errorText } from '../../model/text/messages.ts';
 import { openDecoder } from './decode-with-warnings.ts';
 
 /** Larger files have no lines: parsing them once more takes seconds and hundreds of MiB. Some 50,000 lines are below that. */

@@ -1,8 +1,8 @@
 import { decoders } from '../../domains/decoders.ts';
 import { type DecodeOptions, decodeFile } from '../../manifest/decode-file.ts';
-import type { DecodedFile } from '../../model/desired.ts';
-import { textOf } from '../../model/json.ts';
-import { parseApiVersion } from '../../model/object-key.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import { parseApiVersion } from '../../model/objects/object-key.ts';
+import { textOf } from '../../model/text/json.ts';
 import type { DecodeFile } from '../../sources/tree/tree-file.ts';
 import { createObjectCheck } from '../../validation/check-object.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';

@@ -1,4 +1,4 @@
-import type { DecodedFile } from '../../model/desired.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
 
 /** Shorter texts cost less than looking for their like. */
 const LONG = 64;

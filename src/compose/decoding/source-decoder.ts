@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decoders } from '../../domains/decoders.ts';
 import { createLocator, type LocateAll } from '../../manifest/locate.ts';
-import { createTurns } from '../../model/in-turn.ts';
-import { errorText } from '../../model/messages.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { createTurns } from '../../model/values/in-turn.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { DecodeFile } from '../../sources/tree/tree-file.ts';
 import { DecodingEnded } from '../../sources/tree/tree-file.ts';

@@ -1,5 +1,5 @@
 import { readIfThere } from '../../adapters/tls/files.ts';
-import { type EngineKind, engineKindRow } from '../../model/engine-kinds.ts';
+import { type EngineKind, engineKindRow } from '../../model/fleet/engine-kinds.ts';
 import { schemaFileName } from '../../validation/to-json-schema.ts';
 import { ownSchemas } from '../schema/own-schemas.ts';
 import type { Step } from '../step.ts';

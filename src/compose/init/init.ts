@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { printYaml } from '../../manifest/print-yaml.ts';
-import type { ClusterName } from '../../model/ids.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
 import { clusterManifest } from '../cluster/cluster-file.ts';
 import type { Step } from '../step.ts';
 import { type FileWriting, writeOnce } from '../write-once.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../model/json.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import type { FurtherRights, Permission } from './permission.ts';
 
 /** What a domain adds to an installed agent. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
 import { agentWebhook } from '../../domains/installation.ts';
-import type { JsonObject } from '../../model/json.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import { AGENT_CREDENTIALS } from '../agent/names.ts';
 import { type AgentPodOptions, agentDeployment } from './agent-pod.ts';
 import { agentPolicy, SERVER_NAMESPACE } from './agent-policy.ts';
@@ -119,7 +119,7 @@ export function agentOwnSecret(namespace: string): JsonObject {
   return inNamespace('v1', 'Secret', namespace, AGENT_CREDENTIALS, {});
 }
 
-/** What one further access adds to them. `accessNamespaces`: as of {@link AgentManifestOptions}. */
+/** What one further access adds to them. `accessNamespaces`: see {@link AgentManifestOptions}. */
 export function furtherAgentRights(
   namespace: string,
   access: string,
@@ -130,12 +130,14 @@ export function furtherAgentRights(
 ): readonly JsonObject[] {
   const name = furtherRole(access);
   if (access === 'cluster-admin') return [bound(namespace, name, 'cluster-admin')];
-  const { everywhere = [], whereWritable = [], inNamespaces = [], inKubeSystem = [] } = FURTHER[access] ?? {};
+  const further = FURTHER[access];
+  if (further === undefined) throw new Error(`an agent has no further access ${access}`);
+  const { everywhere = [], whereWritable = [], inNamespaces = [], inKubeSystem = [] } = further;
   const isOneRole = writable === 'all';
   return [
     ...clusterRights(namespace, name, isOneRole ? [...everywhere, ...whereWritable] : everywhere),
     ...(isOneRole ? [] : rightsWhere(writable, namespace, name, whereWritable)),
-    ...rightsWhere(accessNamespaces[name] ?? [KUBE_SYSTEM], namespace, name, inNamespaces),
+    ...rightsWhere(accessNamespaces[access] ?? [KUBE_SYSTEM], namespace, name, inNamespaces),
     ...rightsWhere([KUBE_SYSTEM], namespace, name, inKubeSystem),
   ];
 }

@@ -1,6 +1,6 @@
 import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
 import { agentWebhook } from '../../domains/installation.ts';
-import type { JsonObject } from '../../model/json.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 
 /** What the agent's Deployment is made for. */
 export interface AgentPodOptions {

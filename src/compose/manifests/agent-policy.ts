@@ -1,7 +1,8 @@
 import { AGENT_LABELS } from '../../adapters/kubernetes/agent-labels.ts';
 import { HEAD_NAME } from '../../adapters/kubernetes/inventory/pieces.ts';
 import { agentAdditions, agentWebhook } from '../../domains/installation.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
+import { merged } from '../../model/values/merged.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
 import { KUBE_SYSTEM } from './agent-rights.ts';
 
@@ -17,7 +18,10 @@ export const SERVER_NAMESPACE = 'fleetrelay-server';
 
 const POLICIES = agentAdditions.flatMap(({ policy }) => policy ?? []);
 /** What an agent may write in protected Namespaces all the same: variables and their expressions. */
-const PERMITTED: Readonly<Record<string, string>> = Object.assign({}, ...POLICIES.map(({ permitted }) => permitted));
+const PERMITTED: Readonly<Record<string, string>> = merged(
+  'permission',
+  POLICIES.map(({ permitted }) => permitted),
+);
 /** The ConfigMaps of domains in the agent's namespace. */
 const RECORDS = agentAdditions.flatMap(({ records = {} }) => Object.keys(records));
 
@@ -108,7 +112,7 @@ function variables(namespaces: readonly string[], webhookSecret: string | undefi
   const is = (group: string, resource: string): string =>
     `request.resource.group == '${group}' && request.resource.resource == '${resource}'`;
   const isNamed = (...names: readonly string[]): string => `variables.name in ${list(names)}`;
-  return {
+  const own = {
     kind: "request.resource.resource + (has(request.subResource) ? '/' + request.subResource : '')",
     name: "has(request.name) ? request.name : ''",
     agentNamespace: "request.userInfo.username.split(':')[2]",
@@ -122,10 +126,11 @@ function variables(namespaces: readonly string[], webhookSecret: string | undefi
       `${is('', 'configmaps')} && (${[...RECORDS.map((name) => isNamed(name)), `variables.name.startsWith('${HEAD_NAME}')`].join(' || ')})`,
       is('events.k8s.io', 'events'),
     ].join(' || ')})`,
-    ...PERMITTED,
-    reachesSystem: `authorizer.group('apps').resource('deployments').namespace('${KUBE_SYSTEM}').check('create').allowed()`,
-    ...Object.assign({}, ...POLICIES.map(({ variables }) => variables)),
   };
+  const later = {
+    reachesSystem: `authorizer.group('apps').resource('deployments').namespace('${KUBE_SYSTEM}').check('create').allowed()`,
+  };
+  return merged('variable of the policy', [own, PERMITTED, later, ...POLICIES.map((policy) => policy.variables)]);
 }
 
 function isNot(group: string, resources: readonly string[]): string {

@@ -1,5 +1,6 @@
 import { agentAdditions } from '../../domains/installation.ts';
-import { engineGroups } from '../../model/engine-kinds.ts';
+import { engineGroups } from '../../model/fleet/engine-kinds.ts';
+import { merged } from '../../model/values/merged.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
 import { APPLY, type FurtherRights, type Permission, READ, rulesOf } from './permission.ts';
 
@@ -116,8 +117,7 @@ export const OWN_NAMESPACE: readonly Permission[] = [
 /** The Namespace of a cluster's own parts. */
 export const KUBE_SYSTEM = 'kube-system';
 
-/** What each further access adds; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
-export const FURTHER: Readonly<Record<string, FurtherRights>> = {
+const OF_CORE: Readonly<Record<string, FurtherRights>> = {
   secrets: {
     whereWritable: rulesOf(APPLY, [
       [
@@ -152,8 +152,13 @@ export const FURTHER: Readonly<Record<string, FurtherRights>> = {
       ],
     ]),
   },
-  ...Object.assign({}, ...agentAdditions.map(({ choices }) => choices)),
 };
+
+/** What each further access adds; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
+export const FURTHER: Readonly<Record<string, FurtherRights>> = merged('choice of rights', [
+  OF_CORE,
+  ...agentAdditions.map(({ choices }) => choices),
+]);
 
 /** To elect a leader by one Lease. The `create` of a POST cannot be tied to its name. */
 export function leaseRights(name: string): readonly Permission[] {

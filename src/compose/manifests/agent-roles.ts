@@ -1,6 +1,6 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { type JsonObject, objectsOf } from '../../model/json.ts';
-import { metadataOf } from '../../model/object-key.ts';
+import { metadataOf } from '../../model/objects/object-key.ts';
+import { type JsonObject, objectsOf } from '../../model/text/json.ts';
 import { type KubeReader, OUR_PARTS, RESOURCES, refusalOf } from '../kube.ts';
 import { AGENT_ROLES } from './agent-manifests.ts';
 

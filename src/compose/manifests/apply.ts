@@ -1,5 +1,5 @@
-import { type JsonObject, objectOf } from '../../model/json.ts';
-import { metadataOf } from '../../model/object-key.ts';
+import { metadataOf } from '../../model/objects/object-key.ts';
+import { type JsonObject, objectOf } from '../../model/text/json.ts';
 import { isMissing, type Kube, nameOf, pathOf, refusalOf, systemDeps } from '../kube.ts';
 import type { Step } from '../step.ts';
 

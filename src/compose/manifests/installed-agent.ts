@@ -1,6 +1,6 @@
 import { agentWebhook } from '../../domains/installation.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
-import { labelsOf, metadataOf } from '../../model/object-key.ts';
+import { labelsOf, metadataOf } from '../../model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
 import { isMissing, type KubeReader, OUR_PARTS, RESOURCES, read, refusalOf } from '../kube.ts';
 
 /** The names of the objects of an installed agent. */

@@ -1,6 +1,6 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { objectsOf, textOf } from '../../model/json.ts';
-import { metadataOf } from '../../model/object-key.ts';
+import { metadataOf } from '../../model/objects/object-key.ts';
+import { objectsOf, textOf } from '../../model/text/json.ts';
 import { type KubeReader, RESOURCES, refusalOf } from '../kube.ts';
 import { AGENT_ACCOUNT } from './agent-policy.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../model/json.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 
 /** A rule of a Role or ClusterRole, and why the agent needs it. */
 export interface Permission {

@@ -1,6 +1,6 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { objectsOf, textOf } from '../../model/json.ts';
-import { metadataOf } from '../../model/object-key.ts';
+import { metadataOf } from '../../model/objects/object-key.ts';
+import { objectsOf, textOf } from '../../model/text/json.ts';
 import { type KubeReader, OUR_PARTS, RESOURCES, refusalOf } from '../kube.ts';
 
 /** Namespaces of management servers in a cluster, or why they cannot be listed. */

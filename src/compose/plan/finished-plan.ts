@@ -1,7 +1,7 @@
-import { counted } from '../../model/messages.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
 import { planMarkdown } from '../../model/plan/plan-markdown.ts';
 import { hasChanges, sumOf } from '../../model/plan/plan-text.ts';
+import { counted } from '../../model/text/messages.ts';
 import type { FinishedPlan } from '../../runtime/plans/plan-job.ts';
 
 /** A server holds a plan as text until its reader has it. */

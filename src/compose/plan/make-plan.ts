@@ -4,9 +4,9 @@ import type { SidedRef } from '../../engine/explain/plan-causes.ts';
 import { warningsOf } from '../../engine/explain/plan-warnings.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
-import { displayDiagnostic } from '../../model/diagnostic.ts';
-import { createComparison } from '../../model/field-diff.ts';
+import { displayDiagnostic } from '../../model/fleet/diagnostic.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
+import { createComparison } from '../../model/text/field-diff.ts';
 import { clusterPlans, summaryOf } from '../../runtime/api/plan-view.ts';
 import type { PlanAbout } from '../../runtime/plans/plan-job.ts';
 

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import type { Engine } from '../../engine/graph.ts';
-import { displayLocation } from '../../model/diagnostic.ts';
-import { parseSourceName } from '../../model/ids.ts';
+import { displayLocation } from '../../model/fleet/diagnostic.ts';
+import { parseSourceName } from '../../model/fleet/ids.ts';
+import { defaultRevisionLimits } from '../../model/limits/revision-limits.ts';
 import type { PlanView } from '../../model/plan/plan.ts';
-import { must } from '../../model/result.ts';
-import { defaultRevisionLimits } from '../../model/revision-limits.ts';
-import { rfc3339 } from '../../model/time.ts';
+import { rfc3339 } from '../../model/text/time.ts';
+import { must } from '../../model/values/result.ts';
 import { stageFile } from '../../runtime/replica/sources.ts';
 import { newFindings } from '../../sources/git/read-ref.ts';
 import { judgedFiles } from '../../sources/tree/judge-nodes.ts';

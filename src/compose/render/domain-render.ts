@@ -1,7 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { AgentReports } from '../../model/agent-report.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { AgentReports } from '../../model/agent/agent-report.ts';
+import type { AgentSettings } from '../../model/agent/agent-settings.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 
 /** A file with inputs of a domain, as it was read. */

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { pathOfObject, printLiveObject } from '../../adapters/directory/object-file.ts';
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
 import { makeFolders } from '../../adapters/disk/folders.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 
 /** An object that a cluster should hold. */
 export interface RenderedObject {

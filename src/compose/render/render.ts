@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { domainRenders } from '../../domains/renders.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { compareDiagnostics, type Diagnostic } from '../../model/diagnostic.ts';
-import { compareText, type JsonObject } from '../../model/json.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import { compareDiagnostics, type Diagnostic } from '../../model/fleet/diagnostic.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { compareText, type JsonObject } from '../../model/text/json.ts';
 import { locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { declaredDocument, writtenBefore } from '../../runtime/status/status-documents.ts';
 import { configuredSource, type SourceChoice } from '../configured-source.ts';

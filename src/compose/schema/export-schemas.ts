@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { makeFolders } from '../../adapters/disk/folders.ts';
-import { compareText, type JsonObject } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
+import { compareText, type JsonObject } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import { createCustomKinds, isDefinition } from '../../validation/custom/custom-kinds.ts';
 import { type KubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
 import { jsonSchemaOf, schemaFileName } from '../../validation/to-json-schema.ts';

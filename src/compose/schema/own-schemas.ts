@@ -1,5 +1,5 @@
-import { engineKindIds, engineKindRow } from '../../model/engine-kinds.ts';
-import type { JsonObject } from '../../model/json.ts';
+import { engineKindIds, engineKindRow } from '../../model/fleet/engine-kinds.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 
 /** The JSON Schema of a kind that the engine reads. */
 export interface OwnSchema {

@@ -1,5 +1,5 @@
 import type { ServerApi } from '../../api/server-api.ts';
-import { joinReceipts } from '../../model/receipt.ts';
+import { joinReceipts } from '../../model/fleet/receipt.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { Windows } from '../../runtime/removals/windows.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Person, RelayTls, Source, Store } from '../../../generated/relay-config.js';
 import { decodeRelayConfig, readRelayConfig } from '../../manifest/relay-config.ts';
-import { displayDiagnostic } from '../../model/diagnostic.ts';
-import { displayPath } from '../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import type { RelayConfig } from '../../model/relay-config.ts';
-import { sameRightsAs } from '../../model/source-rights.ts';
+import { displayDiagnostic } from '../../model/fleet/diagnostic.ts';
+import type { RelayConfig } from '../../model/fleet/relay-config.ts';
+import { sameRightsAs } from '../../model/fleet/source-rights.ts';
+import { displayPath } from '../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import type { HttpAddress, ListenAddress } from '../../server/listen-address.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
 

@@ -1,7 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
-import { declarationKey, type EngineKind, engineKindOf } from '../../model/engine-kinds.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import { declarationKey, type EngineKind, engineKindOf } from '../../model/fleet/engine-kinds.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,3 +1,4 @@
+import { merged } from '../../model/values/merged.ts';
 import type { StatusRules } from '../../runtime/status/status-rules.ts';
 import type { Address, RunningPart, ServedDomain, ServerPartDeps, ServerProcess } from './server-part.ts';
 
@@ -14,7 +15,10 @@ export function declaredByDomains(domains: readonly ServedDomain[]) {
   const parts = domains.flatMap(({ server }) => server ?? []);
   return {
     records: parts.flatMap(({ records = [] }) => records),
-    rules: Object.assign({}, ...parts.map(({ statuses }) => statuses)) as StatusRules,
+    rules: merged(
+      'rule of statuses',
+      parts.map(({ statuses }) => statuses),
+    ) as StatusRules,
   };
 }
 
@@ -46,6 +50,11 @@ export function createDomainParts(
     lead: (leads: boolean): void => {
       for (const part of parts) part.lead?.(leads);
     },
-    stop: () => Promise.all(parts.map((part) => part.stop?.())),
+    /** Resolves when all have ended: what others still have to write does not depend on one of them. */
+    stop: async (): Promise<void> => {
+      const ends = await Promise.allSettled(parts.map(async (part) => part.stop?.()));
+      for (const end of ends)
+        if (end.status === 'rejected') core.log.error('a domain has not ended well', { error: end.reason });
+    },
   };
 }

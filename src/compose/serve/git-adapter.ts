@@ -2,8 +2,8 @@ import { createIsomorphicGitRepo } from '../../adapters/git/isomorphic-git-repo.
 import { createNativeGitRepo, GIT_VERSION, installedGit } from '../../adapters/git/native-git-repo.ts';
 import { parseRemote } from '../../adapters/git/remote.ts';
 import type { GitRepoOptions } from '../../adapters/git/repo-options.ts';
-import type { RelayConfig } from '../../model/relay-config.ts';
-import { must } from '../../model/result.ts';
+import type { RelayConfig } from '../../model/fleet/relay-config.ts';
+import { must } from '../../model/values/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { bindPrivateSocket } from '../../adapters/system/private-socket.ts';
 import { isLoopback } from '../../http/loopback.ts';
-import { errorText } from '../../model/messages.ts';
-import type { BindAddress, HttpConfig, RelayConfig } from '../../model/relay-config.ts';
-import { must } from '../../model/result.ts';
+import type { BindAddress, HttpConfig, RelayConfig } from '../../model/fleet/relay-config.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { must } from '../../model/values/result.ts';
 import type { AuditLog } from '../../ports/audit-log.ts';
 import type { Log } from '../../ports/log.ts';
 import { createHttpServer, type HttpServer, type HttpServerDeps, type HttpTls } from '../../server/http-server.ts';

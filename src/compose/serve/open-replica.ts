@@ -3,7 +3,7 @@ import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { LEASE_DURATION_MS } from '../../adapters/lease/observed-lease.ts';
 import { createStoreLease } from '../../adapters/stores/store-lease.ts';
-import type { RelayConfig } from '../../model/relay-config.ts';
+import type { RelayConfig } from '../../model/fleet/relay-config.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { withFence } from '../../runtime/replica/candidacy.ts';
 import { lockStore, type StoreLock } from '../../runtime/replica/store-lock.ts';

@@ -5,9 +5,9 @@ import type { RedisAccess, RedisStoreOptions } from '../../adapters/stores/redis
 import { createRedisStore } from '../../adapters/stores/redis/redis-store.ts';
 import { sealAnew, sealStore } from '../../adapters/stores/sealed.ts';
 import { createSqliteStore } from '../../adapters/stores/sqlite.ts';
-import { errorText } from '../../model/messages.ts';
-import type { RedisStoreConfig, RelayConfig, UsernameReference } from '../../model/relay-config.ts';
-import { must, unreachable } from '../../model/result.ts';
+import type { RedisStoreConfig, RelayConfig, UsernameReference } from '../../model/fleet/relay-config.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { must, unreachable } from '../../model/values/result.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { createHttpServer, type HttpServer } from '../../server/http-server.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';

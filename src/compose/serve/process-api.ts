@@ -1,9 +1,9 @@
 import type { WaitingAgentView } from '../../api/agent-views.ts';
 import type { Act } from '../../api/answer.ts';
 import type { CertificateView, ClusterView, ServerApi } from '../../api/server-api.ts';
-import { quote } from '../../model/ids.ts';
-import { counted, errorText } from '../../model/messages.ts';
-import { durableAlready } from '../../model/receipt.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { durableAlready } from '../../model/fleet/receipt.ts';
+import { counted, errorText } from '../../model/text/messages.ts';
 import { type CertificateExpiry, WARN_BEFORE_MS } from '../../ports/certificate-authority.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log, LogData } from '../../ports/log.ts';

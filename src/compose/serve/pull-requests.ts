@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createReviewHost } from '../../adapters/review/review-host.ts';
 import type { ServerApi } from '../../api/server-api.ts';
-import type { SourceName } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
-import { createRateLimit } from '../../model/rate-limit.ts';
-import type { PullRequestsConfig, RelayConfig } from '../../model/relay-config.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
+import type { PullRequestsConfig, RelayConfig } from '../../model/fleet/relay-config.ts';
+import { createRateLimit } from '../../model/limits/rate-limit.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { ReviewHost } from '../../ports/review-host.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';

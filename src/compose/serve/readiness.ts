@@ -20,12 +20,13 @@ export function whyNotReady({
   sources,
   journal,
   store,
-}: Pick<ServerParts, 'sources' | 'journal' | 'store'>): readonly string[] {
+  replica,
+}: Pick<ServerParts, 'sources' | 'journal' | 'store' | 'replica'>): readonly string[] {
   const silent = sources.all().filter((state) => !hasSpoken(state));
   // A shared store is away for all servers: if none of them were ready, agents could not connect at all.
   const problem = store.shared ? undefined : journal.failure();
   // Until then the engine answers as if they declared nothing.
-  const isFirst = silent.length === 0 && !sources.isCommitted();
+  const isFirst = silent.length === 0 && !replica.hasCommitted();
   return [
     ...silent.map(({ source }) => `source ${source.name} has not been read yet`),
     ...(isFirst ? ['what the sources declare is not committed yet'] : []),

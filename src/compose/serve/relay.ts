@@ -11,7 +11,7 @@ import {
   type RelayConfig,
   type RelayTls,
   type SecretReference,
-} from '../../model/relay-config.ts';
+} from '../../model/fleet/relay-config.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from '../../relay/limits.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../relay/server.ts';

@@ -1,6 +1,6 @@
 import type { DomainApi } from '../../api/domain-api.ts';
 import type { Domain } from '../../engine/domain.ts';
-import type { RelayConfig } from '../../model/relay-config.ts';
+import type { RelayConfig } from '../../model/fleet/relay-config.ts';
 import type { AuditLog } from '../../ports/audit-log.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ServerCore } from '../../runtime/core.ts';

@@ -5,10 +5,15 @@ import type { GitSigners } from '../../adapters/git/file-signature.ts';
 import { prepareSigners } from '../../adapters/git/prepare-signers.ts';
 import type { GitCredentials } from '../../adapters/git/remote.ts';
 import { createMembersReader } from '../../adapters/git/work-tree-files.ts';
-import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
-import type { SourceName } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
-import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../../model/relay-config.ts';
+import { defaultFleetPolicy } from '../../model/fleet/fleet-policy.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
+import type {
+  CredentialReferences,
+  RelayConfig,
+  SecretReference,
+  SourceConfig,
+} from '../../model/fleet/relay-config.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';

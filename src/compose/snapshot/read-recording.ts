@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { errorText } from '../../model/messages.ts';
-import { parseHeader, parseLine, type RecordedLine, type RecordingHeader } from '../../model/recording.ts';
+import { parseHeader, parseLine, type RecordedLine, type RecordingHeader } from '../../model/fleet/recording.ts';
+import { errorText } from '../../model/text/messages.ts';
 
 /** Longer lines than any that a fleet within the default limits makes. */
 const LONGEST_LINE = 64 * 1024 * 1024;

@@ -9,8 +9,14 @@ import { engineDomains } from '../../domains/engines.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
 import { createEngine } from '../../engine/graph.ts';
 import { recordedOutputs, stagerOf } from '../../engine/recording.ts';
-import { errorText } from '../../model/messages.ts';
-import { END_LINE, inputLine, outputLine, type RecordedLine, type RecordingHeader } from '../../model/recording.ts';
+import {
+  END_LINE,
+  inputLine,
+  outputLine,
+  type RecordedLine,
+  type RecordingHeader,
+} from '../../model/fleet/recording.ts';
+import { errorText } from '../../model/text/messages.ts';
 import { parseRecording } from './read-recording.ts';
 
 /** A recording that was written. */

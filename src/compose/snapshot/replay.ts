@@ -3,10 +3,10 @@ import { engineDomains } from '../../domains/engines.ts';
 import { createGraph } from '../../engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../engine/graph.ts';
 import { recordedOutputs, stagerOf } from '../../engine/recording.ts';
-import { type FieldChange, fieldDiff } from '../../model/field-diff.ts';
-import { isJsonObject, type JsonValue, objectOf, parseJson } from '../../model/json.ts';
-import type { RecordedOutput, RecordingHeader } from '../../model/recording.ts';
-import { isKeyOfSecret, mayBeSecret } from '../../model/secret-values.ts';
+import type { RecordedOutput, RecordingHeader } from '../../model/fleet/recording.ts';
+import { isKeyOfSecret, mayBeSecret } from '../../model/objects/secret-values.ts';
+import { type FieldChange, fieldDiff } from '../../model/text/field-diff.ts';
+import { isJsonObject, type JsonValue, objectOf, parseJson } from '../../model/text/json.ts';
 import { type OpenedRecording, openRecording } from './read-recording.ts';
 
 /** An entry that differs between what was recorded and what is computed, or between two recordings. */

@@ -1,9 +1,9 @@
 import type { DocumentReading } from '../../manifest/kinds/reading.ts';
-import type { SourceDocument } from '../../model/desired.ts';
-import type { Diagnostic, FindingReason } from '../../model/diagnostic.ts';
-import { engineKindOf } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../model/json.ts';
-import { parseApiVersion } from '../../model/object-key.ts';
+import type { SourceDocument } from '../../model/fleet/desired.ts';
+import type { Diagnostic, FindingReason } from '../../model/fleet/diagnostic.ts';
+import { engineKindOf } from '../../model/fleet/engine-kinds.ts';
+import { parseApiVersion } from '../../model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../model/text/json.ts';
 import { factsOf, type ObjectFacts } from '../../validation/across-files/facts.ts';
 
 /** What rules across files need of one file: plain data, as threads send it. */

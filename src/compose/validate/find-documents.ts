@@ -2,7 +2,7 @@ import { decoders } from '../../domains/decoders.ts';
 import { checkDocuments } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
-import { type Diagnostic, diagnosticOf, displayLocation } from '../../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf, displayLocation } from '../../model/fleet/diagnostic.ts';
 import type { DocumentsRequest, FoundDocuments } from '../documents.ts';
 import { createBytesReader } from './file-bytes.ts';
 import { bytesOf, listInputs } from './inputs.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isForeign } from '../../manifest/foreign-documents.ts';
-import type { DecodedFile } from '../../model/desired.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
 import { asError, judgeForeign } from '../../sources/tree/foreign-files.ts';
 import { createPace } from '../../sources/tree/pace.ts';
 import { placementsIn } from '../../sources/tree/placement-steps.ts';

@@ -1,7 +1,7 @@
 import { mayHoldSecret } from '../../manifest/secret-text.ts';
-import { compareDiagnostics, type Diagnostic, type FindingCode } from '../../model/diagnostic.ts';
-import { findings } from '../../model/findings.ts';
-import { compareText } from '../../model/json.ts';
+import { compareDiagnostics, type Diagnostic, type FindingCode } from '../../model/fleet/diagnostic.ts';
+import { findings } from '../../model/fleet/findings.ts';
+import { compareText } from '../../model/text/json.ts';
 import { suppress } from '../../validation/suppressions.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';

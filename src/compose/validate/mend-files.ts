@@ -1,10 +1,10 @@
 import { fchmodSync, fchownSync, lstatSync } from 'node:fs';
 import process from 'node:process';
 import { replaceFile } from '../../adapters/disk/files.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { sha256 } from '../../model/digest.ts';
-import { quote } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { sha256 } from '../../model/text/digest.ts';
+import { compareText } from '../../model/text/json.ts';
 import { applyFixes } from '../../validation/fixes.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader, problemOf } from './file-bytes.ts';

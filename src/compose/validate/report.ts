@@ -1,4 +1,4 @@
-import type { Diagnostic, Location } from '../../model/diagnostic.ts';
+import type { Diagnostic, Location } from '../../model/fleet/diagnostic.ts';
 import type { KubernetesVersion } from '../../validation/kubernetes-schemas.ts';
 import type { SourceChoice } from '../configured-source.ts';
 import type { KubeTarget } from '../options.ts';

@@ -1,9 +1,9 @@
 import type { FieldProblem } from '../../manifest/problem.ts';
 import { folderOf, isChartName } from '../../manifest/tool-files.ts';
-import type { DecodedFile } from '../../model/desired.ts';
-import type { FieldPath } from '../../model/field-path.ts';
-import { selfAndAncestors } from '../../model/glob.ts';
-import type { JsonValue } from '../../model/json.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import type { FieldPath } from '../../model/text/field-path.ts';
+import { selfAndAncestors } from '../../model/text/glob.ts';
+import type { JsonValue } from '../../model/text/json.ts';
 import type { ToolFolders } from '../../sources/tree/tool-folders.ts';
 
 /** A file that kustomize reads as manifests, so that it is checked, and that is no desired state here. */

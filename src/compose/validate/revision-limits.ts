@@ -1,9 +1,15 @@
 import { Buffer } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
-import type { SourceDocument } from '../../model/desired.ts';
-import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
-import { type Excess, excessOf, excessText, mostPathBytes, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { SourceDocument } from '../../model/fleet/desired.ts';
+import { type Diagnostic, diagnosticOf } from '../../model/fleet/diagnostic.ts';
+import {
+  type Excess,
+  excessOf,
+  excessText,
+  mostPathBytes,
+  type RevisionLimits,
+} from '../../model/limits/revision-limits.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 import type { Membership } from '../../sources/tree/ignore-file.ts';
 import { createPace } from '../../sources/tree/pace.ts';

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { resolve } from 'node:path';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { compareText } from '../../model/json.ts';
-import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/limits/revision-limits.ts';
+import { compareText } from '../../model/text/json.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
 import type { ConfiguredSource } from '../configured-source.ts';
 import { withFindingsAcross } from './across-files/across-files.ts';

@@ -5,8 +5,8 @@ export const health: DomainShell = {
   name: 'health',
   manifest: async () => (await import('./manifest/manifest.ts')).healthManifest,
   engine: async () => (await import('./engine/health.ts')).health,
-  installed: async () => (await import('./compose/installed-webhook.ts')).webhookInstalled,
-  agent: async () => (await import('./compose/agent.ts')).webhookOfAgents,
+  installed: async () => (await import('./compose/installed-webhook.ts')).healthInstalled,
+  agent: async () => (await import('./compose/agent.ts')).healthInAgents,
   server: async () => (await import('./compose/server.ts')).healthServer,
   cli: {
     commands: [

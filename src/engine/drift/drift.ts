@@ -1,8 +1,8 @@
-import type { LiveObject } from '../../model/agent.ts';
-import { agentReportKey, DRIFT_REPORT } from '../../model/agent-report.ts';
-import { type DriftRecord, readDrifts } from '../../model/drift.ts';
-import { compareText, type JsonObject, objectOf } from '../../model/json.ts';
-import type { ViewFilter } from '../../model/view-filter.ts';
+import type { LiveObject } from '../../model/agent/agent.ts';
+import { agentReportKey, DRIFT_REPORT } from '../../model/agent/agent-report.ts';
+import { type DriftRecord, readDrifts } from '../../model/fleet/drift.ts';
+import type { ViewFilter } from '../../model/fleet/view-filter.ts';
+import { compareText, type JsonObject, objectOf } from '../../model/text/json.ts';
 import type { Collection } from '../collections/types.ts';
 import type { Domain } from '../domain.ts';
 

@@ -1,7 +1,7 @@
-import type { ObjectName } from '../../model/explain-query.ts';
-import { compareText } from '../../model/json.ts';
-import { suggestion } from '../../model/messages.ts';
-import type { ViewFilter } from '../../model/view-filter.ts';
+import type { ObjectName } from '../../model/fleet/explain-query.ts';
+import type { ViewFilter } from '../../model/fleet/view-filter.ts';
+import { compareText } from '../../model/text/json.ts';
+import { suggestion } from '../../model/text/messages.ts';
 import type { Entity, EntityKind } from '../domain.ts';
 import type { Engine } from '../graph.ts';
 

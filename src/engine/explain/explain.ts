@@ -1,5 +1,5 @@
-import type { EngineKind } from '../../model/engine-kinds.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { EngineKind } from '../../model/fleet/engine-kinds.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
 import type { Contribution } from '../collections/types.ts';
 import type { EngineDiagnostic, Reason } from '../domain.ts';
 import type { Declared } from '../fleet/declared.ts';

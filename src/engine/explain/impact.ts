@@ -1,9 +1,9 @@
-import { isEngineKind } from '../../model/engine-kinds.ts';
-import { compareText } from '../../model/json.ts';
-import { counted } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { displayKey, objectKey } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import { isEngineKind } from '../../model/fleet/engine-kinds.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { displayKey, objectKey } from '../../model/objects/object-key.ts';
+import { compareText } from '../../model/text/json.ts';
+import { counted } from '../../model/text/messages.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import {
   cachedByFile,

@@ -1,6 +1,6 @@
-import { clusterFolder } from '../../model/cluster-folder.ts';
-import { differences } from '../../model/label-differences.ts';
-import { outOfReach, reaches } from '../../model/source-rights.ts';
+import { clusterFolder } from '../../model/fleet/cluster-folder.ts';
+import { outOfReach, reaches } from '../../model/fleet/source-rights.ts';
+import { differences } from '../../model/objects/label-differences.ts';
 import type { ValueRef, WhyNotReason } from '../domain.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';

@@ -1,8 +1,8 @@
-import { type EngineKind, engineKindIds, engineKinds } from '../../model/engine-kinds.ts';
-import { isNameOf, namedAmong, type ObjectName } from '../../model/explain-query.ts';
-import { compareText } from '../../model/json.ts';
-import { isKindWord } from '../../model/kinds.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { type EngineKind, engineKindIds, engineKinds } from '../../model/fleet/engine-kinds.ts';
+import { isNameOf, namedAmong, type ObjectName } from '../../model/fleet/explain-query.ts';
+import { isKindWord } from '../../model/objects/kinds.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { Engine } from '../graph.ts';
 
 /** The object that a name means in one cluster. */

@@ -1,7 +1,7 @@
-import type { WrittenPath } from '../../model/field-path.ts';
-import { compareText } from '../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import type { WrittenPath } from '../../model/text/field-path.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { Change, EntryAddress } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';

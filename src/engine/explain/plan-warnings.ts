@@ -1,16 +1,21 @@
-import { AUTOSCALER_KIND, autoscaledBy } from '../../model/autoscalers.ts';
-import type { FleetPolicy } from '../../model/desired.ts';
-import type { CompareVersions, FieldChange } from '../../model/field-diff.ts';
-import { parseFieldPath } from '../../model/field-path.ts';
-import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
-import { type FieldNames, ignoredFields } from '../../model/ignored-fields.ts';
-import { type JsonObject, objectOf } from '../../model/json.ts';
-import { matchesLabels } from '../../model/label-selector.ts';
-import { NOT_REMOVABLE, WHY_LASTING } from '../../model/lasting-objects.ts';
-import { displayKey, labelsOf, type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
+import type { FleetPolicy } from '../../model/fleet/desired.ts';
+import { defaultFleetPolicy } from '../../model/fleet/fleet-policy.ts';
+import { AUTOSCALER_KIND, autoscaledBy } from '../../model/objects/autoscalers.ts';
+import { type FieldNames, ignoredFields } from '../../model/objects/ignored-fields.ts';
+import { matchesLabels } from '../../model/objects/label-selector.ts';
+import { NOT_REMOVABLE, WHY_LASTING } from '../../model/objects/lasting-objects.ts';
+import { displayKey, labelsOf, type ObjectKey, type ObjectRef, objectRefOf } from '../../model/objects/object-key.ts';
+import {
+  REPLACE,
+  replacementOf,
+  type UpdateOutlook,
+  updateOutlook,
+} from '../../model/objects/updates/update-outlook.ts';
 import type { PlanWarning } from '../../model/plan/plan.ts';
 import { shownValue } from '../../model/plan/plan-text.ts';
-import { REPLACE, replacementOf, type UpdateOutlook, updateOutlook } from '../../model/updates/update-outlook.ts';
+import type { CompareVersions, FieldChange } from '../../model/text/field-diff.ts';
+import { parseFieldPath } from '../../model/text/field-path.ts';
+import { type JsonObject, objectOf } from '../../model/text/json.ts';
 import type { Engine } from '../graph.ts';
 import type { PlannedObject } from './plan.ts';
 

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../model/json.ts';
-import { refusedByPrune } from '../../model/lasting-objects.ts';
-import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { refusedByPrune } from '../../model/objects/lasting-objects.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import type { Engine } from '../graph.ts';
 import type { AgentValue } from '../inputs.ts';

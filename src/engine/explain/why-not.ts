@@ -1,9 +1,9 @@
-import { displayObjectName, isNameOf, namedAmong, type ObjectName } from '../../model/explain-query.ts';
-import type { SourceName } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
-import { isBuiltInWord, isKindWord } from '../../model/kinds.ts';
-import { suggestion } from '../../model/messages.ts';
-import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import { displayObjectName, isNameOf, namedAmong, type ObjectName } from '../../model/fleet/explain-query.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
+import { isBuiltInWord, isKindWord } from '../../model/objects/kinds.ts';
+import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { compareText } from '../../model/text/json.ts';
+import { suggestion } from '../../model/text/messages.ts';
 import type { ValueRef, WhyNotReason } from '../domain.ts';
 import { clusterHint } from '../fleet/clusters.ts';
 import { isSameOrigin } from '../fleet/elect.ts';

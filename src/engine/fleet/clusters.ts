@@ -1,8 +1,8 @@
-import type { ClusterChoice } from '../../model/desired.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
-import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
-import { suggestion } from '../../model/messages.ts';
+import type { ClusterChoice } from '../../model/fleet/desired.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
+import { compareText } from '../../model/text/json.ts';
+import { suggestion } from '../../model/text/messages.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { AgentValue } from '../inputs.ts';
 import { type Declarations, type Declared, declaredOf } from './declared.ts';

@@ -1,8 +1,8 @@
-import type { ObservedStatus } from '../../model/conditions.ts';
-import type { DeclarationValues } from '../../model/desired.ts';
-import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
-import type { WrittenPath } from '../../model/field-path.ts';
-import type { Hold, LastKnownGood } from '../../model/ledger.ts';
+import type { ObservedStatus } from '../../model/fleet/conditions.ts';
+import type { DeclarationValues } from '../../model/fleet/desired.ts';
+import { type EngineKind, engineKindRow, isEngineKind } from '../../model/fleet/engine-kinds.ts';
+import type { Hold, LastKnownGood } from '../../model/fleet/ledger.ts';
+import type { WrittenPath } from '../../model/text/field-path.ts';
 import type { Collection, Contribution, Derivation, Derived, Entry, Graph, Reader } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
 import type { EngineInputs } from '../inputs.ts';

@@ -1,5 +1,5 @@
-import { compareText } from '../../model/json.ts';
-import type { Origin } from '../../model/output.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { compareText } from '../../model/text/json.ts';
 
 /** One of the declarations that compete for a key. */
 export interface Contender<Value> {

@@ -1,6 +1,6 @@
-import type { GuardLimits } from '../../model/desired.ts';
-import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
-import type { LastKnownGood } from '../../model/ledger.ts';
+import type { GuardLimits } from '../../model/fleet/desired.ts';
+import { boundPolicy, defaultFleetPolicy } from '../../model/fleet/fleet-policy.ts';
+import type { LastKnownGood } from '../../model/fleet/ledger.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { FleetSettings } from '../inputs.ts';
 import { type Declarations, type Declared, declaredOf } from './declared.ts';

@@ -1,4 +1,4 @@
-import type { SourceRights } from '../../model/source-rights.ts';
+import type { SourceRights } from '../../model/fleet/source-rights.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { SourceValue } from '../inputs.ts';
 

@@ -1,9 +1,9 @@
-import type { KindState } from '../../model/agent.ts';
-import type { FleetPolicy } from '../../model/desired.ts';
-import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
-import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import { firstNames } from '../../model/messages.ts';
-import { kindOf, kindWithoutGroup, type ObjectKey } from '../../model/object-key.ts';
+import type { KindState } from '../../model/agent/agent.ts';
+import type { FleetPolicy } from '../../model/fleet/desired.ts';
+import { boundPolicy, defaultFleetPolicy } from '../../model/fleet/fleet-policy.ts';
+import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
+import { kindOf, kindWithoutGroup, type ObjectKey } from '../../model/objects/object-key.ts';
+import { firstNames } from '../../model/text/messages.ts';
 import type { Collection, Graph, Reader } from '../collections/types.ts';
 import { type Deadline, hasPassed, OF_PROCESS } from '../deadlines.ts';
 import type { EngineInputs, FleetSettings } from '../inputs.ts';
@@ -21,7 +21,7 @@ export type Maker = string | undefined;
 export interface LiveReads {
   /** All of them. */
   readonly kinds: readonly string[];
-  /** Those of which objects of these makers can have been computed. */
+  /** Those that these makers read. */
   ofMakers(makers: readonly Maker[]): readonly string[];
   /**
    * Those of which objects of a kind can have been computed by these makers; all that a maker reads if it does not make that kind now.

@@ -1,8 +1,13 @@
-import type { DocumentContent } from '../../model/desired.ts';
-import type { SourceName } from '../../model/ids.ts';
-import { type ObjectKey, type ObjectRef, objectRefOf } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
-import { type DeclarationJudges, type RightsRefusal, refusalOf, type SourceRights } from '../../model/source-rights.ts';
+import type { DocumentContent } from '../../model/fleet/desired.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import {
+  type DeclarationJudges,
+  type RightsRefusal,
+  refusalOf,
+  type SourceRights,
+} from '../../model/fleet/source-rights.ts';
+import { type ObjectKey, type ObjectRef, objectRefOf } from '../../model/objects/object-key.ts';
 import type { Collection, Derived, Entry, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
 import type { EngineInputs, FileValue, SourceValue } from '../inputs.ts';
 

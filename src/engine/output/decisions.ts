@@ -1,14 +1,14 @@
-import type { Digest } from '../../model/ids.ts';
-import { compareText, isSameList, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import { refusedAsLasting } from '../../model/lasting-objects.ts';
-import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import type { ObjectMeta, Origin } from '../../model/output.ts';
-import { refusedInOwnNamespace } from '../../model/own-namespace.ts';
+import { refusedInOwnNamespace } from '../../model/agent/own-namespace.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
+import type { ObjectMeta, Origin } from '../../model/fleet/output.ts';
+import { refusedAsLasting } from '../../model/objects/lasting-objects.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { compareText, isSameList, type JsonObject, type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
 import type { TargetValue } from '../fleet/clusters.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
-import { type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
+import { type Maker, type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
 import { declares, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { type Electorate, electCandidate, meetsRequirement, originsOf, type Subject } from './election.ts';
@@ -215,11 +215,28 @@ function whileSeen(
   const { type } = decision;
   if ((type !== 'object' && type !== 'remove') || isInForce(decision, entry)) return decision;
   const scope = [...new Set([...decision.scope, ...(entry?.scope ?? []), ...besides])];
-  const made = type === 'object' && decision.madeBy !== undefined ? [decision.madeBy] : [];
-  const makers = entry !== undefined && entry.scope.length > 0 ? [...made, entry.madeBy] : made;
-  const hold = whyUnseen(read, inputs, { key, type, scope, entry, makers });
+  const makers = makersOf(decision, entry, scope);
+  // What another domain makes instead removes what the former one has made.
+  const isReplaced = type === 'object' && ![undefined, decision.madeBy].includes(entry?.madeBy) && makers.length > 1;
+  const hold = whyUnseen(read, inputs, { key, type: isReplaced ? 'remove' : type, scope, entry, makers });
   if (hold === undefined) return decision;
   return waiting(entry, decision.origins, hold);
+}
+
+/**
+ * The makers of the object and of the one that the cluster has. One more is not known if the change can depend on further clusters: on
+ * those of contenders, or of required objects.
+ */
+function makersOf(
+  decision: ObjectDecision | Removal,
+  entry: LedgerEntry | undefined,
+  scope: readonly string[],
+): readonly Maker[] {
+  if (scope.length === 0) return [];
+  const made = decision.type === 'object' && decision.madeBy !== undefined ? [decision.madeBy] : [];
+  const before = entry !== undefined && entry.scope.length > 0 ? [entry.madeBy] : [];
+  const known = new Set<string>([...(made.length > 0 ? decision.scope : []), ...(entry?.scope ?? [])]);
+  return [...made, ...before, ...(scope.every((cluster) => known.has(cluster)) ? [] : [undefined])];
 }
 
 /** Whether the cluster already has the object with this content, these origins and this scope. */

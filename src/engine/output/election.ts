@@ -1,7 +1,7 @@
-import { compareText, isSameList } from '../../model/json.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import type { LedgerEntry } from '../../model/fleet/ledger.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { compareText, isSameList } from '../../model/text/json.ts';
 import type { Collection, Contribution, Reader } from '../collections/types.ts';
 import { type Contender, type Election, elect, isSameOrigin } from '../fleet/elect.ts';
 import { provesAbsence, type SourceProofs } from '../fleet/sources.ts';
@@ -35,18 +35,20 @@ export function electCandidate({ read, inputs, entry }: Subject, candidates: rea
     entry?.origins[0],
     (source) => read.get(inputs.sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
     ({ source }) => provesAbsence(inputs.proofs.of(read, source)),
-    (all) => withoutLaterDomains(all, inputs.domainOrder),
+    (all) => withoutLaterDomains(all, inputs.domainOrder, entry?.madeBy),
   );
   return election.type === 'won' && isOpen && isFrom(election.winner, entry) ? { type: 'contested' } : election;
 }
 
-/** Of the contenders that domains have made, only those of the first domain may win. */
+/** Of the contenders that domains have made, only those of one may win: of the one that has the object, else of the first. */
 function withoutLaterDomains(
   contenders: readonly Contender<Candidate>[],
   order: readonly string[],
+  incumbent: string | undefined,
 ): readonly Contender<Candidate>[] {
   if (contenders.length < 2) return contenders;
-  const rankOf = ({ value: { derived } }: Contender<Candidate>): number => order.indexOf(derived?.domain ?? '');
+  const rankOf = ({ value: { derived } }: Contender<Candidate>): number =>
+    derived?.domain === incumbent ? -1 : order.indexOf(derived?.domain ?? '');
   const first = Math.min(...contenders.filter(({ value }) => value.derived !== undefined).map(rankOf));
   return contenders.filter((each) => each.value.derived === undefined || rankOf(each) === first);
 }
@@ -144,7 +146,10 @@ function incumbentFirst(
   );
   const same = near.find(({ value }) => value.digest === entry.digest);
   const first = same ?? near[0];
-  if (first === undefined) return { contenders, isOpen: false };
+  if (first === undefined) {
+    const own = contenders.filter((each) => isFrom(each, entry) && isMadeSo(each));
+    return { contenders: [...own, ...contenders.filter((each) => !own.includes(each))], isOpen: false };
+  }
   return {
     contenders: [first, ...contenders.filter((each) => each !== first)],
     // Several contenders that stand for the same original want the same.

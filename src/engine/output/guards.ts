@@ -1,7 +1,7 @@
-import type { GuardLimits } from '../../model/desired.ts';
-import { carriesEndpoints, servedService, serviceOfEndpoints } from '../../model/endpoints.ts';
-import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import type { GuardLimits } from '../../model/fleet/desired.ts';
+import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
+import { carriesEndpoints, servedService, serviceOfEndpoints } from '../../model/objects/endpoints.ts';
+import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import type { Collection, Contribution, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import { isTighter } from '../fleet/policy.ts';

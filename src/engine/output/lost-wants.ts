@@ -1,5 +1,5 @@
-import type { LedgerEntry } from '../../model/ledger.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { LedgerEntry } from '../../model/fleet/ledger.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import type { Collection, Contribution, Derived, Graph, Index } from '../collections/types.ts';
 import { documentKey } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
@@ -46,12 +46,10 @@ export function deriveLostWants(
       const output = read.get(outputs, cluster, key);
       const to = output?.type === 'object' ? output.madeBy : read.get(ledger, cluster, key)?.madeBy;
       if (to === undefined) return;
-      for (const { value } of read.get(candidates, cluster, key) ?? []) {
-        const { derived, origin, identity } = value;
-        if (derived === undefined || derived.domain === to) continue;
-        const subject = subjectOfDocument(origin.source, origin.path, identity);
-        emit('', `${subject}\u0000${address}`, { cluster, key, to, subject });
-      }
+      const losing = (read.get(candidates, cluster, key) ?? []).flatMap(({ value: { derived, origin, identity } }) =>
+        derived === undefined || derived.domain === to ? [] : [subjectOfDocument(origin.source, origin.path, identity)],
+      );
+      for (const subject of new Set(losing)) emit('', `${subject}\u0000${address}`, { cluster, key, to, subject });
     },
   });
   return { lost, bySubject: graph.index('lostWantsBySubject', lost, ({ value }) => [value.subject]) };

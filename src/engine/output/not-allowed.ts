@@ -1,8 +1,8 @@
-import { clusterFolder } from '../../model/cluster-folder.ts';
-import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
-import { outOfReach, reaches, refusedNamespace, type SourceRights } from '../../model/source-rights.ts';
+import { clusterFolder } from '../../model/fleet/cluster-folder.ts';
+import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { outOfReach, reaches, refusedNamespace, type SourceRights } from '../../model/fleet/source-rights.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import type { Collection, Graph, Index, Reader } from '../collections/types.ts';
 import { type DocumentValue, declares, fileGroup, originOf } from '../fleet/sources.ts';
 import type { FileValue } from '../inputs.ts';

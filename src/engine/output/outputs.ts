@@ -1,9 +1,9 @@
-import { carriesEndpoints } from '../../model/endpoints.ts';
-import type { Digest } from '../../model/ids.ts';
-import { type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { Hold, LedgerEntry } from '../../model/ledger.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import { metaOf, type ObjectMeta } from '../../model/output.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
+import { metaOf, type ObjectMeta } from '../../model/fleet/output.ts';
+import { carriesEndpoints } from '../../model/objects/endpoints.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import {
   type Decision,

@@ -1,9 +1,15 @@
-import { findings } from '../../model/findings.ts';
-import type { JsonObject } from '../../model/json.ts';
-import type { Hold } from '../../model/ledger.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import { aboveRequest, notCarried, type ObjectSize, objectLimits, SCOPE_CLUSTERS } from '../../model/object-size.ts';
-import type { ObjectMeta } from '../../model/output.ts';
+import { findings } from '../../model/fleet/findings.ts';
+import type { Hold } from '../../model/fleet/ledger.ts';
+import type { ObjectMeta } from '../../model/fleet/output.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import {
+  aboveRequest,
+  notCarried,
+  type ObjectSize,
+  objectLimits,
+  SCOPE_CLUSTERS,
+} from '../../model/objects/object-size.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import type { TargetValue } from '../fleet/clusters.ts';
 import type { Candidate } from '../placement/wants.ts';
 

@@ -1,6 +1,6 @@
-import type { ObjectResult } from '../../model/agent.ts';
-import type { Digest } from '../../model/ids.ts';
-import type { ObjectMeta } from '../../model/output.ts';
+import type { ObjectResult } from '../../model/agent/agent.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import type { ObjectMeta } from '../../model/fleet/output.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { AgentValue, AttemptRequest } from '../inputs.ts';
 

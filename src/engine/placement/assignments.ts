@@ -1,10 +1,10 @@
-import { clusterFolder } from '../../model/cluster-folder.ts';
-import type { DriftMode } from '../../model/drift.ts';
-import type { SourceName } from '../../model/ids.ts';
-import { compareText, ownMember } from '../../model/json.ts';
-import type { ObjectRef } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
-import { reaches, refusedObject, type SourceRights, selectsFilesOf } from '../../model/source-rights.ts';
+import { clusterFolder } from '../../model/fleet/cluster-folder.ts';
+import type { DriftMode } from '../../model/fleet/drift.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { reaches, refusedObject, type SourceRights, selectsFilesOf } from '../../model/fleet/source-rights.ts';
+import type { ObjectRef } from '../../model/objects/object-key.ts';
+import { compareText, ownMember } from '../../model/text/json.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
 import { documentKey } from '../fleet/sources.ts';

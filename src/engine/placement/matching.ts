@@ -1,7 +1,7 @@
-import { compileGlob, type Glob, selfAndAncestors } from '../../model/glob.ts';
-import { compareText } from '../../model/json.ts';
-import type { Origin } from '../../model/output.ts';
-import { defaultRevisionLimits, MOST_STEPS_OF_PATH } from '../../model/revision-limits.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { defaultRevisionLimits, MOST_STEPS_OF_PATH } from '../../model/limits/revision-limits.ts';
+import { compileGlob, type Glob, selfAndAncestors } from '../../model/text/glob.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';
 
 /** The globs of a Placement by their base folders, so that a path is matched only against some of them. */

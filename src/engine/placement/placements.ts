@@ -1,7 +1,7 @@
-import { compareText, isSameList, type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { Hold } from '../../model/ledger.ts';
-import type { Origin } from '../../model/output.ts';
-import { reaches, type SourceRights } from '../../model/source-rights.ts';
+import type { Hold } from '../../model/fleet/ledger.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { reaches, type SourceRights } from '../../model/fleet/source-rights.ts';
+import { compareText, isSameList, type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import { type ClusterValue, chooseClusters } from '../fleet/clusters.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';

@@ -1,4 +1,4 @@
-import type { RightsRefusal } from '../../model/source-rights.ts';
+import type { RightsRefusal } from '../../model/fleet/source-rights.ts';
 import type { Collection, Graph, Index } from '../collections/types.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Want } from './wants.ts';

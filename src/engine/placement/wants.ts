@@ -1,10 +1,10 @@
-import type { KindState } from '../../model/agent.ts';
-import { objectDigest } from '../../model/digest.ts';
-import type { DriftMode } from '../../model/drift.ts';
-import type { ClusterName, Digest } from '../../model/ids.ts';
-import { type JsonObject, objectOf, ownMember } from '../../model/json.ts';
-import { builtInKindScope, type KindScope } from '../../model/kinds.ts';
-import type { Hold, LedgerEntry } from '../../model/ledger.ts';
+import type { KindState } from '../../model/agent/agent.ts';
+import type { DriftMode } from '../../model/fleet/drift.ts';
+import type { ClusterName, Digest } from '../../model/fleet/ids.ts';
+import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { type RightsRefusal, refusedNamespace, type SourceRights } from '../../model/fleet/source-rights.ts';
+import { builtInKindScope, type KindScope } from '../../model/objects/kinds.ts';
 import {
   displayKey,
   metadataOf,
@@ -13,10 +13,10 @@ import {
   type ObjectRef,
   objectKey,
   objectRefOf,
-} from '../../model/object-key.ts';
-import { type ObjectSize, sizeIfLarge } from '../../model/object-size.ts';
-import type { Origin } from '../../model/output.ts';
-import { type RightsRefusal, refusedNamespace, type SourceRights } from '../../model/source-rights.ts';
+} from '../../model/objects/object-key.ts';
+import { type ObjectSize, sizeIfLarge } from '../../model/objects/object-size.ts';
+import { objectDigest } from '../../model/text/digest.ts';
+import { type JsonObject, objectOf, ownMember } from '../../model/text/json.ts';
 import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
 import { type DocumentValue, fileGroup, originOf, type SourceProofs } from '../fleet/sources.ts';

@@ -1,6 +1,6 @@
-import type { DriftMode } from '../../model/drift.ts';
-import type { FieldPath } from '../../model/field-path.ts';
-import { boundPolicy } from '../../model/fleet-policy.ts';
+import type { DriftMode } from '../../model/fleet/drift.ts';
+import { boundPolicy } from '../../model/fleet/fleet-policy.ts';
+import type { FieldPath } from '../../model/text/field-path.ts';
 import type { EngineDiagnostic } from '../domain.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { type Engine, sectionsOf } from '../graph.ts';

@@ -1,9 +1,9 @@
-import type { Condition, ConditionValue } from '../../model/conditions.ts';
-import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { counted } from '../../model/messages.ts';
-import type { Origin } from '../../model/output.ts';
-import { namespaceSegment, pathSegment } from '../../model/status-path.ts';
+import type { Condition, ConditionValue } from '../../model/fleet/conditions.ts';
+import { type EngineKind, engineKindRow, isEngineKind } from '../../model/fleet/engine-kinds.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { namespaceSegment, pathSegment } from '../../model/fleet/status-path.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { counted } from '../../model/text/messages.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { Declarations, Declared } from '../fleet/declared.ts';
 import type { FileValue } from '../inputs.ts';

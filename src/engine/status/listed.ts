@@ -1,4 +1,4 @@
-import { compareText } from '../../model/json.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { Entry, Index } from '../collections/types.ts';
 import type { EngineDiagnostic } from '../domain.ts';
 

@@ -1,4 +1,4 @@
-import { outOfReach } from '../../model/source-rights.ts';
+import { outOfReach } from '../../model/fleet/source-rights.ts';
 import type { EngineDiagnostic, ValueRef } from '../domain.ts';
 import type { Declared } from '../fleet/declared.ts';
 

@@ -1,6 +1,6 @@
-import { compareText } from '../../model/json.ts';
-import { healthStates } from '../../model/object-health/health.ts';
-import type { Origin } from '../../model/output.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { healthStates } from '../../model/objects/object-health/health.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { Change, Collection, Derived, Graph, Index, Input } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
 import { fileGroup } from '../fleet/sources.ts';

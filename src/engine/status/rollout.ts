@@ -1,7 +1,7 @@
-import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
-import { compareText } from '../../model/json.ts';
-import { firstNames } from '../../model/messages.ts';
-import { rfc3339 } from '../../model/time.ts';
+import type { ConditionValue, OutcomeCounts } from '../../model/fleet/conditions.ts';
+import { compareText } from '../../model/text/json.ts';
+import { firstNames } from '../../model/text/messages.ts';
+import { rfc3339 } from '../../model/text/time.ts';
 import { fileGroup } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { causeOf } from './clusters.ts';

@@ -1,14 +1,15 @@
 import { validate as validateCluster } from '../../../generated/kubernetes-cluster.js';
 import { validate as validatePlacement } from '../../../generated/placement.js';
 import { validate as validateApproval } from '../../../generated/removal-approval.js';
-import type { DeclarationValues } from '../../model/desired.ts';
-import { type EngineKind, engineKindIds } from '../../model/engine-kinds.ts';
-import { readGlob } from '../../model/glob.ts';
-import { parseClusterName, parseDigest, quote } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { countWildcards } from '../../model/path-pattern.ts';
-import { must } from '../../model/result.ts';
-import { parseRfc3339 } from '../../model/time.ts';
+import type { DeclarationValues } from '../../model/fleet/desired.ts';
+import { type EngineKind, engineKindIds } from '../../model/fleet/engine-kinds.ts';
+import { parseClusterName, parseDigest, quote } from '../../model/fleet/ids.ts';
+import { readGlob } from '../../model/text/glob.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { countWildcards } from '../../model/text/path-pattern.ts';
+import { parseRfc3339 } from '../../model/text/time.ts';
+import { merged } from '../../model/values/merged.ts';
+import { must } from '../../model/values/result.ts';
 import { fieldError, fieldWarning } from '../problem.ts';
 import { createPolicyReader, type DomainPolicy } from './policy.ts';
 import { type Decoded, decoder } from './reading.ts';
@@ -27,10 +28,10 @@ export interface DomainManifest extends DomainPolicy {
 
 /** The decoders of all engine kinds. Throws if no domain decodes a kind of the registry. */
 export function createDecoders(domains: readonly DomainManifest[]): Decoders {
-  const all: Partial<Decoders> = Object.assign(
+  const all = merged<unknown>('decoder of the kind', [
     { ...CORE, FleetPolicy: createPolicyReader(domains) },
     ...domains.map(({ decoders }) => decoders),
-  );
+  ]) as Partial<Decoders>;
   const missing = engineKindIds.find((id) => all[id] === undefined);
   if (missing !== undefined) throw new Error(`no domain decodes the kind ${missing}`);
   return all as Decoders;

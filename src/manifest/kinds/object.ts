@@ -1,10 +1,16 @@
-import { displayPath, type FieldPath } from '../../model/field-path.ts';
-import { quoteInFull } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
-import { suggestion } from '../../model/messages.ts';
-import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
-import { mayBeSecret } from '../../model/secret-values.ts';
-import { WRITTEN_ANNOTATIONS } from '../../model/server-fields.ts';
+import { quoteInFull } from '../../model/fleet/ids.ts';
+import {
+  metadataOf,
+  type ObjectRef,
+  objectKey,
+  parseApiVersion,
+  parseObjectRef,
+} from '../../model/objects/object-key.ts';
+import { mayBeSecret } from '../../model/objects/secret-values.ts';
+import { WRITTEN_ANNOTATIONS } from '../../model/objects/server-fields.ts';
+import { displayPath, type FieldPath } from '../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/text/json.ts';
+import { suggestion } from '../../model/text/messages.ts';
 import {
   caseFix,
   type FieldProblem,

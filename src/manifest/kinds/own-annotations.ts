@@ -1,5 +1,5 @@
-import { DRIFT_ANNOTATION, DRIFT_MODES } from '../../model/drift.ts';
-import { quote } from '../../model/ids.ts';
+import { DRIFT_ANNOTATION, DRIFT_MODES } from '../../model/fleet/drift.ts';
+import { quote } from '../../model/fleet/ids.ts';
 import { didYouMean, type FieldProblem, fieldWarning } from '../problem.ts';
 
 const SWITCH = ['true', 'false'];

@@ -1,10 +1,15 @@
 import { type FleetPolicySpec, validate } from '../../../generated/fleet-policy.js';
-import { type IgnoredFields, MOST_POLICY_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
-import type { FleetPolicy } from '../../model/desired.ts';
-import { defaultFleetPolicy, type PolicySection, settingsOfPolicy } from '../../model/fleet-policy.ts';
-import { type HealthCheck, kindOfCheck } from '../../model/health-check.ts';
-import { compareText, type JsonObject } from '../../model/json.ts';
-import type { LabelSelector } from '../../model/label-selector.ts';
+import {
+  type IgnoredFields,
+  MOST_POLICY_BYTES,
+  parseSettings,
+  settingsText,
+} from '../../model/agent/agent-settings.ts';
+import type { FleetPolicy } from '../../model/fleet/desired.ts';
+import { defaultFleetPolicy, type PolicySection, settingsOfPolicy } from '../../model/fleet/fleet-policy.ts';
+import { type HealthCheck, kindOfCheck } from '../../model/objects/health-check.ts';
+import type { LabelSelector } from '../../model/objects/label-selector.ts';
+import { compareText, type JsonObject } from '../../model/text/json.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
 import { type Decoded, decoder } from './reading.ts';
 import { readSelector, sortedUnique } from './selectors.ts';

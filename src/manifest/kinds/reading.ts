@@ -1,6 +1,6 @@
-import type { Declaration, ObjectContent } from '../../model/desired.ts';
-import type { DeclaredName } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { Declaration, ObjectContent } from '../../model/fleet/desired.ts';
+import type { DeclaredName } from '../../model/fleet/engine-kinds.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import type { FieldProblem } from '../problem.ts';
 import { schemaProblems } from '../schema-problems.ts';
 import type { SchemaValidator } from '../schema-validator.ts';

@@ -1,8 +1,8 @@
-import type { ClusterChoice } from '../../model/desired.ts';
-import { displayPath, type FieldPath } from '../../model/field-path.ts';
-import { type ClusterName, parseClusterName, quote } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
-import type { LabelRequirement, LabelSelector } from '../../model/label-selector.ts';
+import type { ClusterChoice } from '../../model/fleet/desired.ts';
+import { type ClusterName, parseClusterName, quote } from '../../model/fleet/ids.ts';
+import type { LabelRequirement, LabelSelector } from '../../model/objects/label-selector.ts';
+import { displayPath, type FieldPath } from '../../model/text/field-path.ts';
+import { compareText } from '../../model/text/json.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;

@@ -1,5 +1,5 @@
-import { counted } from '../messages.ts';
-import { printable } from '../printable.ts';
+import { counted } from '../text/messages.ts';
+import { printable } from '../text/printable.ts';
 import type { PlannedChange, PlanView } from './plan.ts';
 import {
   ACTIONS,

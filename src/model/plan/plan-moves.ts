@@ -1,5 +1,5 @@
-import { compareText, isJsonObject, type JsonValue } from '../json.ts';
-import { ok, problem, type Result } from '../result.ts';
+import { compareText, isJsonObject, type JsonValue } from '../text/json.ts';
+import { ok, problem, type Result } from '../values/result.ts';
 import type { PlanView } from './plan.ts';
 import { ACTIONS, namedClusters, shortRevision } from './plan-text.ts';
 

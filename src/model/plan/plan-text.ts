@@ -1,4 +1,4 @@
-import { counted, firstNames } from '../messages.ts';
+import { counted, firstNames } from '../text/messages.ts';
 import type { PlannedChange, PlanSummary, PlanView } from './plan.ts';
 
 /** Clusters in which a plan does the same. */

@@ -1,4 +1,4 @@
-import type { FieldChange } from '../field-diff.ts';
+import type { FieldChange } from '../text/field-diff.ts';
 
 /** A plan, as the API answers it and `fleetrelay plan -o json` prints it. */
 export interface PlanView {

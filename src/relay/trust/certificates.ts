@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import type { ClusterId, ClusterName, FleetName } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
-import { ok, problem, type Result } from '../../model/result.ts';
+import type { ClusterId, ClusterName, FleetName } from '../../model/fleet/ids.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 import type { StreamEnd } from '../../ports/transport.ts';
 import type { AgentCertificate } from '../session.ts';
 

@@ -1,6 +1,6 @@
-import type { ClusterId, ClusterName, FleetName } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
-import { must } from '../../model/result.ts';
+import type { ClusterId, ClusterName, FleetName } from '../../model/fleet/ids.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { must } from '../../model/values/result.ts';
 import { WARN_BEFORE_MS } from '../../ports/certificate-authority.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';

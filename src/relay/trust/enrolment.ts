@@ -1,8 +1,8 @@
-import { backOffMs } from '../../model/back-off.ts';
-import type { FleetName } from '../../model/ids.ts';
-import { createTurns } from '../../model/in-turn.ts';
-import { errorText } from '../../model/messages.ts';
-import { ok, problem, type Result } from '../../model/result.ts';
+import type { FleetName } from '../../model/fleet/ids.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { createTurns } from '../../model/values/in-turn.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 import type { CertificateRequest, CertificateRequests } from '../../ports/certificate-requests.ts';
 import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
 import type { ClientConnection, StreamEnd } from '../../ports/transport.ts';

@@ -1,6 +1,6 @@
-import { createTurns } from '../../model/in-turn.ts';
-import { isJsonObject, parseJsonBytes } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
+import { isJsonObject, parseJsonBytes } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { createTurns } from '../../model/values/in-turn.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';

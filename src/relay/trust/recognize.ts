@@ -1,5 +1,5 @@
-import { type ClusterId, type ClusterName, parseClusterName } from '../../model/ids.ts';
-import { unreachable } from '../../model/result.ts';
+import { type ClusterId, type ClusterName, parseClusterName } from '../../model/fleet/ids.ts';
+import { unreachable } from '../../model/values/result.ts';
 import type { IncomingStream, StreamEnd } from '../../ports/transport.ts';
 import type { Link } from '../link.ts';
 import type { ClusterSlot, Greeted, ServerState } from '../server-state.ts';

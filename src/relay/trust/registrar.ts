@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
-import { type ClusterName, parseClusterName, quote } from '../../model/ids.ts';
-import { createRateLimit } from '../../model/rate-limit.ts';
-import { unreachable } from '../../model/result.ts';
+import { type ClusterName, parseClusterName, quote } from '../../model/fleet/ids.ts';
+import { createRateLimit } from '../../model/limits/rate-limit.ts';
+import { unreachable } from '../../model/values/result.ts';
 import type { CertificateAuthority, CertificateRequestFacts } from '../../ports/certificate-authority.ts';
 import type { IncomingRegistration, RegistrationAnswer, StreamEnd } from '../../ports/transport.ts';
 import { callerOf } from '../caller.ts';

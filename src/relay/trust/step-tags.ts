@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { ClusterId, ClusterName, Digest, FleetName } from '../../model/ids.ts';
-import type { OutputPosition } from '../../model/output.ts';
+import type { ClusterId, ClusterName, Digest, FleetName } from '../../model/fleet/ids.ts';
+import type { OutputPosition } from '../../model/fleet/output.ts';
 
 /** What a tag covers: where a step of the output leads one cluster. */
 export interface TaggedStep {

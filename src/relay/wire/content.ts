@@ -1,9 +1,9 @@
-import type { LiveObject } from '../../model/agent.ts';
-import { sha256 } from '../../model/digest.ts';
-import { type Digest, quote } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { notCarried, type ObjectSize, objectLimits, sizeOf } from '../../model/object-size.ts';
+import type { LiveObject } from '../../model/agent/agent.ts';
+import { type Digest, quote } from '../../model/fleet/ids.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { notCarried, type ObjectSize, objectLimits, sizeOf } from '../../model/objects/object-size.ts';
+import { sha256 } from '../../model/text/digest.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import { TRANSFER_ELEMENTS } from '../limits.ts';
 import { ProtocolError } from './scalars.ts';
 

@@ -8,9 +8,9 @@ import {
   RegisterResponseSchema,
   type Welcome,
 } from '../../../generated/relay_pb.ts';
-import { type AgentHello, type HoldingClaim, KUBERNETES_VERSION } from '../../model/agent.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
-import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
+import { type AgentHello, type HoldingClaim, KUBERNETES_VERSION } from '../../model/agent/agent.ts';
+import type { AgentSettings } from '../../model/agent/agent-settings.ts';
+import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent/agent-settings.ts';
 import {
   type ClusterId,
   type Digest,
@@ -19,9 +19,9 @@ import {
   parseClusterName,
   parseFleetName,
   quote,
-} from '../../model/ids.ts';
-import { isNamespaceName } from '../../model/object-key.ts';
-import { SMALL_OBJECT } from '../../model/object-size.ts';
+} from '../../model/fleet/ids.ts';
+import { isNamespaceName } from '../../model/objects/object-key.ts';
+import { SMALL_OBJECT } from '../../model/objects/object-size.ts';
 import { FRAME_BYTES } from '../limits.ts';
 import { decodeMessage } from './measure.ts';
 import { claimInit } from './output.ts';

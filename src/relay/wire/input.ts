@@ -6,16 +6,16 @@ import {
   MOST_UNLISTED,
   type ObjectResult,
   TAKES_SUSPENDED,
-} from '../../model/agent.ts';
-import { bucketOf } from '../../model/digest.ts';
-import { short } from '../../model/drift.ts';
-import { type Digest, quote } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
-import { liveObjectOf, packedObjectOf } from '../../model/live-object.ts';
-import { healthStates } from '../../model/object-health/health.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { createTextPacker } from '../../model/packed-texts.ts';
-import { type Excess, excessOf } from '../../model/quotas.ts';
+} from '../../model/agent/agent.ts';
+import { short } from '../../model/fleet/drift.ts';
+import { type Digest, quote } from '../../model/fleet/ids.ts';
+import { type Excess, excessOf } from '../../model/limits/quotas.ts';
+import { liveObjectOf, packedObjectOf } from '../../model/objects/live-object.ts';
+import { healthStates } from '../../model/objects/object-health/health.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { bucketOf } from '../../model/text/digest.ts';
+import { compareText } from '../../model/text/json.ts';
+import { createTextPacker } from '../../model/values/packed-texts.ts';
 import type { RelayLimits } from '../limits.ts';
 import {
   type Assembler,
@@ -101,6 +101,7 @@ export function createInputAssembler(
     if (excessOf(size, quotas) === undefined) return true;
     upserts.clear();
     kinds.clear();
+    packer.drop();
     return false;
   };
   const assembler = createAssembler(

@@ -1,9 +1,7 @@
 import type { HoldingHead, OutputHead } from '../../../generated/relay_pb.ts';
-import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../model/agent.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { heldDigest } from '../../model/inventory-digest.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { repairCommand } from '../../model/messages.ts';
+import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../model/agent/agent.ts';
+import { heldDigest } from '../../model/agent/inventory-digest.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
 import {
   MAX_SEQUENCE,
   metaOf,
@@ -12,7 +10,9 @@ import {
   type OutputPosition,
   type RevisionRef,
   type SequencedDelta,
-} from '../../model/output.ts';
+} from '../../model/fleet/output.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { repairCommand } from '../../model/text/messages.ts';
 import type { RelayLimits } from '../limits.ts';
 import type { ReportedHolding } from '../session.ts';
 import type { TagProof } from '../trust/step-tags.ts';

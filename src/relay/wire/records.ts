@@ -1,12 +1,12 @@
 import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import type { MoreRecord, ObjectRecord, RecordSchema, ScopeRecord } from '../../../generated/relay_pb.ts';
-import type { LiveObject } from '../../model/agent.ts';
-import { DRIFT_MODES } from '../../model/drift.ts';
-import { type ClusterName, type Digest, quote } from '../../model/ids.ts';
-import { canonicalJson } from '../../model/json.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import { SCOPE_CLUSTERS } from '../../model/object-size.ts';
-import type { ObjectMeta, Origin } from '../../model/output.ts';
+import type { LiveObject } from '../../model/agent/agent.ts';
+import { DRIFT_MODES } from '../../model/fleet/drift.ts';
+import { type ClusterName, type Digest, quote } from '../../model/fleet/ids.ts';
+import type { ObjectMeta, Origin } from '../../model/fleet/output.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import { SCOPE_CLUSTERS } from '../../model/objects/object-size.ts';
+import { canonicalJson } from '../../model/text/json.ts';
 import { OBJECT_ORIGINS } from '../limits.ts';
 import { type Content, createContentReader } from './content.ts';
 import {

@@ -1,8 +1,8 @@
 import type { OutputHead, Position } from '../../../generated/relay_pb.ts';
-import { type ClusterName, type Digest, parseClusterName, parseSourceName, quote } from '../../model/ids.ts';
-import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
-import type { Origin, OutputPosition, RevisionRef } from '../../model/output.ts';
-import type { Result } from '../../model/result.ts';
+import { type ClusterName, type Digest, parseClusterName, parseSourceName, quote } from '../../model/fleet/ids.ts';
+import type { Origin, OutputPosition, RevisionRef } from '../../model/fleet/output.ts';
+import { type ObjectKey, parseObjectKey } from '../../model/objects/object-key.ts';
+import type { Result } from '../../model/values/result.ts';
 import type { EndCode } from '../../ports/transport.ts';
 import { TAG_PART_BYTES } from '../trust/step-tags.ts';
 

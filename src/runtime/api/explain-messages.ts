@@ -2,8 +2,8 @@ import type { Entity, EntityKind } from '../../engine/domain.ts';
 import { type EntityScope, entityName } from '../../engine/explain/entities.ts';
 import { clustersWith } from '../../engine/explain/object-name.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { ObjectName } from '../../model/explain-query.ts';
-import { quote } from '../../model/ids.ts';
+import type { ObjectName } from '../../model/fleet/explain-query.ts';
+import { quote } from '../../model/fleet/ids.ts';
 
 /** Longest list of names in a message. */
 const LISTED = 20;

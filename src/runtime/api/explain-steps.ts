@@ -1,8 +1,8 @@
 import type { ExplanationStep } from '../../api/server-api.ts';
 import type { EngineDiagnostic, Fact, Reason } from '../../engine/domain.ts';
-import { displayLocation, type Location } from '../../model/diagnostic.ts';
-import { findings as codes } from '../../model/findings.ts';
-import { displayKey, parseObjectKey } from '../../model/object-key.ts';
+import { displayLocation, type Location } from '../../model/fleet/diagnostic.ts';
+import { findings as codes } from '../../model/fleet/findings.ts';
+import { displayKey, parseObjectKey } from '../../model/objects/object-key.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { Locator } from './locator.ts';
 

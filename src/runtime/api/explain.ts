@@ -17,12 +17,12 @@ import type { Declared } from '../../engine/fleet/declared.ts';
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { summarise, tallyOfList } from '../../engine/status/progress.ts';
-import { sentenceOf } from '../../model/diagnostic.ts';
-import { displayObjectName, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
-import { displayPath, parseFieldPath } from '../../model/field-path.ts';
-import { quote } from '../../model/ids.ts';
-import { suggestion } from '../../model/messages.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import { sentenceOf } from '../../model/fleet/diagnostic.ts';
+import { displayObjectName, type ObjectName, parseObjectName } from '../../model/fleet/explain-query.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import { displayPath, parseFieldPath } from '../../model/text/field-path.ts';
+import { suggestion } from '../../model/text/messages.ts';
 import { ambiguousEntity, listed, unknownEntity } from './explain-messages.ts';
 import { displayPlace, findingStep, type StepDeps, stepOf } from './explain-steps.ts';
 

@@ -2,11 +2,11 @@ import type { Answer } from '../../api/answer.ts';
 import type { DeltaView, HistoryRequest, SentObjectView } from '../../api/history-api.ts';
 import { clusterHint } from '../../engine/fleet/clusters.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { isNameOf, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
-import { quote } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
-import { displayKey, objectRefOf } from '../../model/object-key.ts';
-import { rfc3339 } from '../../model/time.ts';
+import { isNameOf, type ObjectName, parseObjectName } from '../../model/fleet/explain-query.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { displayKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { rfc3339 } from '../../model/text/time.ts';
 import type { History } from '../history/history.ts';
 import { type ChangedObject, type DeltaRecord, totalOf } from '../history/records.ts';
 

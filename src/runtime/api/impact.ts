@@ -4,12 +4,12 @@ import { type DocumentImpact, documentsOf, impactOf, keptFrom, type Reached } fr
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
-import type { SourceName } from '../../model/ids.ts';
-import { quote } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
-import { counted, suggestion } from '../../model/messages.ts';
-import { displayKey } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { displayKey } from '../../model/objects/object-key.ts';
+import { compareText } from '../../model/text/json.ts';
+import { counted, suggestion } from '../../model/text/messages.ts';
 import { listed } from './explain-messages.ts';
 import { displayPlace, type StepDeps } from './explain-steps.ts';
 

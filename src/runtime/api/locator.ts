@@ -3,7 +3,7 @@ import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
 import type { LocateAll, Place } from '../../manifest/locate.ts';
-import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/fleet/diagnostic.ts';
 import type { SourceTable } from '../source-table.ts';
 
 /** A place, and how close it is: the value, its nearest parent if it is not written, or only the file. */

@@ -1,9 +1,6 @@
 import type { EnginePlan, PlannedObject } from '../../engine/explain/plan.ts';
 import type { PlanCause, SidedRef } from '../../engine/explain/plan-causes.ts';
-import type { CompareVersions, FieldChange } from '../../model/field-diff.ts';
-import { parseFieldPath } from '../../model/field-path.ts';
-import { compareText, type JsonValue } from '../../model/json.ts';
-import { displayKey } from '../../model/object-key.ts';
+import { displayKey } from '../../model/objects/object-key.ts';
 import {
   type ClusterPlan,
   MOST_FIELDS,
@@ -12,6 +9,9 @@ import {
   type PlanReason,
   type PlanSummary,
 } from '../../model/plan/plan.ts';
+import type { CompareVersions, FieldChange } from '../../model/text/field-diff.ts';
+import { parseFieldPath } from '../../model/text/field-path.ts';
+import { compareText, type JsonValue } from '../../model/text/json.ts';
 
 /** Displays the place of a document as `path:line:column`; only the path if it cannot be found. */
 export type PlaceOf = (ref: SidedRef) => Promise<string>;

@@ -2,7 +2,7 @@ import type { Act, Refusal } from '../../api/answer.ts';
 import type { DomainApi } from '../../api/domain-api.ts';
 import type { FleetView, ServerApi, SourceView, StatusBranchView } from '../../api/server-api.ts';
 import { fleetSummary, safeModeStatus } from '../../engine/status/rollout.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
 import type { History } from '../history/history.ts';
 import type { Planner } from '../plans/planner.ts';
 import type { Capture } from '../recording/capture.ts';

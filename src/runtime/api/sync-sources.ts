@@ -1,8 +1,8 @@
 import type { Act } from '../../api/answer.ts';
 import type { SourceView } from '../../api/server-api.ts';
 import type { SyncedSourcesView, SyncedSourceView } from '../../api/sync-api.ts';
-import { quote } from '../../model/ids.ts';
-import { durableAlready } from '../../model/receipt.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { durableAlready } from '../../model/fleet/receipt.ts';
 import type { ServerParts } from '../parts.ts';
 import type { SourceState } from '../source-table.ts';
 import { sourceView } from './views.ts';

@@ -2,10 +2,10 @@ import type { ChangeReason } from '../../api/history-api.ts';
 import { declaresName, fileGroup } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
-import { sha256 } from '../../model/digest.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { metaOf, type ObjectMeta, type Origin, type SequencedDelta } from '../../model/output.ts';
+import type { LedgerEntry } from '../../model/fleet/ledger.ts';
+import { metaOf, type ObjectMeta, type Origin, type SequencedDelta } from '../../model/fleet/output.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { sha256 } from '../../model/text/digest.ts';
 import { type ChangedObject, MOST_OBJECT_BYTES, MOST_OBJECTS, sizeOfObject } from './records.ts';
 
 /** A delta as it is when it is made: before the ledger has it. */

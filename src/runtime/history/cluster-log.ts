@@ -1,8 +1,8 @@
-import type { AgentHolding, ObjectResult } from '../../model/agent.ts';
-import type { Digest } from '../../model/ids.ts';
-import { cutText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { comparePositions, type OutputPosition } from '../../model/output.ts';
+import type { AgentHolding, ObjectResult } from '../../model/agent/agent.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import { comparePositions, type OutputPosition } from '../../model/fleet/output.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { cutText } from '../../model/text/messages.ts';
 import type { SendOutcome } from '../../relay/session.ts';
 import { type DeltaDraft, explained, movedSources } from './changes.ts';
 import {

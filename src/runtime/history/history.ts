@@ -1,5 +1,5 @@
-import type { AgentHolding, ObjectResult } from '../../model/agent.ts';
-import type { OutputPosition, SequencedDelta } from '../../model/output.ts';
+import type { AgentHolding, ObjectResult } from '../../model/agent/agent.ts';
+import type { OutputPosition, SequencedDelta } from '../../model/fleet/output.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';

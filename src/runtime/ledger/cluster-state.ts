@@ -1,15 +1,15 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { SnapshotValue } from '../../engine/inputs.ts';
-import type { InputDelta, InventoryEntry, KindState, LiveObject, ObjectResult } from '../../model/agent.ts';
-import type { Digest } from '../../model/ids.ts';
-import { inputParts, isOnePart } from '../../model/input-parts.ts';
-import { canonicalJson, type JsonValue, jsonEquals, objectOf } from '../../model/json.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
-import { contentLength, liveObjectOf } from '../../model/live-object.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { metaOf } from '../../model/output.ts';
-import { releaseTexts } from '../../model/packed-texts.ts';
+import type { InputDelta, InventoryEntry, KindState, LiveObject, ObjectResult } from '../../model/agent/agent.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import { inputParts, isOnePart } from '../../model/fleet/input-parts.ts';
+import type { LedgerEntry } from '../../model/fleet/ledger.ts';
+import { metaOf } from '../../model/fleet/output.ts';
+import { contentLength, liveObjectOf } from '../../model/objects/live-object.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { canonicalJson, type JsonValue, jsonEquals, objectOf } from '../../model/text/json.ts';
+import { releaseTexts } from '../../model/values/packed-texts.ts';
 import type { ReportedHolding } from '../../relay/session.ts';
 import type { TagProof } from '../../relay/trust/step-tags.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
@@ -81,7 +81,9 @@ export function stageClusterMap<Kind extends ClusterMapKind>(
   const replaced: LiveObject[] = [];
   for (const [key, value] of changes) {
     const before = kind === 'live' ? engine.inputs.live.latest(cluster, key) : undefined;
-    if (before !== undefined && before !== value) replaced.push(before);
+    // Of two equal objects the input keeps the one that it has.
+    const isKept = before !== undefined && before.digest === (value as LiveObject | null)?.digest;
+    if (before !== undefined && before !== value) replaced.push(isKept ? (value as LiveObject) : before);
     if (value === null) input.delete(cluster, key);
     else input.set(cluster, key, value);
   }

@@ -1,7 +1,7 @@
 import type { AgentValue } from '../../engine/inputs.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { type Registration, reportedIn } from '../../model/ledger.ts';
-import type { Receipt } from '../../model/receipt.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { type Registration, reportedIn } from '../../model/fleet/ledger.ts';
+import type { Receipt } from '../../model/fleet/receipt.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import { logKeysOf } from '../history/records.ts';

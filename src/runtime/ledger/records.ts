@@ -1,9 +1,9 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { isEngineKind } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJsonBytes } from '../../model/json.ts';
-import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, Registration } from '../../model/ledger.ts';
-import type { AdmissionPosition } from '../../model/output.ts';
+import { isEngineKind } from '../../model/fleet/engine-kinds.ts';
+import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, Registration } from '../../model/fleet/ledger.ts';
+import type { AdmissionPosition } from '../../model/fleet/output.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonBytes } from '../../model/text/json.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { RecordWriter } from '../stored/group.ts';

@@ -1,6 +1,6 @@
-import type { Registration } from '../../model/ledger.ts';
-import { type OutputPosition, positionAfter } from '../../model/output.ts';
-import type { Receipt } from '../../model/receipt.ts';
+import type { Registration } from '../../model/fleet/ledger.ts';
+import { type OutputPosition, positionAfter } from '../../model/fleet/output.ts';
+import type { Receipt } from '../../model/fleet/receipt.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AgentCertificate } from '../../relay/session.ts';
 import type { ReceiptingWriter, RecordWriter } from '../stored/group.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue, objectOf } from '../../model/json.ts';
+import { isJsonObject, type JsonValue, objectOf } from '../../model/text/json.ts';
 
 /** True if a record has the expected shape; otherwise it is damaged. */
 export type Shape = (json: JsonValue | undefined) => boolean;

@@ -1,6 +1,6 @@
 import type { SidedRef } from '../../engine/explain/plan-causes.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { SourceName } from '../../model/ids.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
 import type { PlanView, PlanWarning } from '../../model/plan/plan.ts';
 import type { RefChanges, RefReading, RefRefusal } from '../../ports/source.ts';
 

@@ -1,6 +1,6 @@
-import { backOffMs } from '../../model/back-off.ts';
-import type { FleetName, SourceName } from '../../model/ids.ts';
-import type { PullRequestsConfig } from '../../model/relay-config.ts';
+import type { FleetName, SourceName } from '../../model/fleet/ids.ts';
+import type { PullRequestsConfig } from '../../model/fleet/relay-config.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { CommitStatus, PullRequest, ReviewFailure, ReviewHost, ReviewOutcome } from '../../ports/review-host.ts';

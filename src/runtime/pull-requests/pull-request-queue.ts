@@ -1,4 +1,4 @@
-import type { SourceName } from '../../model/ids.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoreEvent } from '../../ports/snapshot-store.ts';

@@ -1,10 +1,10 @@
 import type { Answer } from '../../api/answer.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { type CapturedEntry, captureInputs, recordedEntry } from '../../engine/recording.ts';
-import { inSlices } from '../../model/in-slices.ts';
-import type { RevisionRef } from '../../model/output.ts';
-import { END_LINE, inputLine, type RecordingHeader } from '../../model/recording.ts';
-import { rfc3339 } from '../../model/time.ts';
+import type { RevisionRef } from '../../model/fleet/output.ts';
+import { END_LINE, inputLine, type RecordingHeader } from '../../model/fleet/recording.ts';
+import { rfc3339 } from '../../model/text/time.ts';
+import { inSlices } from '../../model/values/in-slices.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Loop } from '../loop.ts';
 import { createMask, type KeyedHash } from './mask.ts';

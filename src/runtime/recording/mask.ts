@@ -1,8 +1,8 @@
 import type { CapturedEntry } from '../../engine/recording.ts';
-import { objectDigest } from '../../model/digest.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
-import type { RecordedEntry } from '../../model/recording.ts';
-import { isKeyOfSecret, mayBeSecret, withSecretValues } from '../../model/secret-values.ts';
+import type { RecordedEntry } from '../../model/fleet/recording.ts';
+import { isKeyOfSecret, mayBeSecret, withSecretValues } from '../../model/objects/secret-values.ts';
+import { objectDigest } from '../../model/text/digest.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/text/json.ts';
 
 /** A keyed hash in hex, under a key that only this recording has. */
 export type KeyedHash = (text: string) => string;

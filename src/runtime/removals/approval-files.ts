@@ -1,9 +1,9 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { RemovalApproval } from '../../model/desired.ts';
-import type { FileSignature } from '../../model/file-signature.ts';
-import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { ApprovalOutcome } from '../../model/ledger.ts';
-import { type AdmissionPosition, comparePositions, type Origin } from '../../model/output.ts';
+import type { RemovalApproval } from '../../model/fleet/desired.ts';
+import type { FileSignature } from '../../model/fleet/file-signature.ts';
+import type { ApprovalOutcome } from '../../model/fleet/ledger.ts';
+import { type AdmissionPosition, comparePositions, type Origin } from '../../model/fleet/output.ts';
+import { compareText, type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import type { ServerCore } from '../core.ts';
 import { type ApprovalRecord, type OutcomesRecord, recordKey } from '../ledger/records.ts';
 import type { Replica } from '../replica/replica.ts';

@@ -1,10 +1,10 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { Output } from '../../engine/output/outputs.ts';
-import { sha256 } from '../../model/digest.ts';
-import type { Digest } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
-import type { Receipt } from '../../model/receipt.ts';
-import type { ApprovalWay } from '../../model/relay-config.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import type { Receipt } from '../../model/fleet/receipt.ts';
+import type { ApprovalWay } from '../../model/fleet/relay-config.ts';
+import { sha256 } from '../../model/text/digest.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { ServerCore } from '../core.ts';
 import { createDueQueue } from '../due-queue.ts';
 import { createDueTimer } from '../due-timer.ts';

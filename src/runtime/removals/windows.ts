@@ -1,6 +1,6 @@
 import type { Departure } from '../../engine/inputs.ts';
 import { isToGo, UNPROVEN } from '../../engine/output/guards.ts';
-import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
+import { defaultFleetPolicy } from '../../model/fleet/fleet-policy.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type LedgerRecords, recordKey, type WindowRecord } from '../ledger/records.ts';

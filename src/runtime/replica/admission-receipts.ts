@@ -1,4 +1,4 @@
-import type { Receipt } from '../../model/receipt.ts';
+import type { Receipt } from '../../model/fleet/receipt.ts';
 import type { ServerCore } from '../core.ts';
 import { ADMISSION_KEY } from './admission.ts';
 import type { Publisher } from './publisher.ts';

@@ -1,7 +1,7 @@
-import { parseSignatures } from '../../model/file-signature.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
-import { type AdmissionPosition, comparePositions, positionAfter } from '../../model/output.ts';
-import { parseRights, rightsJson, type SourceRights } from '../../model/source-rights.ts';
+import { parseSignatures } from '../../model/fleet/file-signature.ts';
+import { type AdmissionPosition, comparePositions, positionAfter } from '../../model/fleet/output.ts';
+import { parseRights, rightsJson, type SourceRights } from '../../model/fleet/source-rights.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/text/json.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { FleetSettings } from '../../engine/inputs.ts';
-import { comparePositions } from '../../model/output.ts';
+import { comparePositions } from '../../model/fleet/output.ts';
 import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
 import { loadHolds } from '../ledger/ledger.ts';

@@ -1,5 +1,5 @@
 import { createElector } from '../../election/elector.ts';
-import { objectOf } from '../../model/json.ts';
+import { objectOf } from '../../model/text/json.ts';
 import type { Fence, FencedLease, Lease } from '../../ports/lease.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';

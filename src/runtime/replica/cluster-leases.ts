@@ -1,7 +1,7 @@
-import type { AgentHello } from '../../model/agent.ts';
-import { type JsonValue, objectOf, parseJsonBytes, textOf } from '../../model/json.ts';
-import type { AdmissionPosition } from '../../model/output.ts';
-import type { Receipt } from '../../model/receipt.ts';
+import type { AgentHello } from '../../model/agent/agent.ts';
+import type { AdmissionPosition } from '../../model/fleet/output.ts';
+import type { Receipt } from '../../model/fleet/receipt.ts';
+import { type JsonValue, objectOf, parseJsonBytes, textOf } from '../../model/text/json.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { AgentSession, HelloDecision } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';

@@ -1,4 +1,4 @@
-import { objectOf, parseJsonBytes } from '../../model/json.ts';
+import { objectOf, parseJsonBytes } from '../../model/text/json.ts';
 import type { SnapshotStore, StoreEvent, StoreWrite } from '../../ports/snapshot-store.ts';
 import { recordKey, STORE_FORMAT } from '../ledger/records.ts';
 import { jsonWrite } from '../stored/json-record.ts';

@@ -1,4 +1,4 @@
-import { objectOf } from '../../model/json.ts';
+import { objectOf } from '../../model/text/json.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';

@@ -1,5 +1,5 @@
-import { objectOf, parseJsonBytes, textOf, textsOf } from '../../model/json.ts';
-import type { AdmissionPosition } from '../../model/output.ts';
+import type { AdmissionPosition } from '../../model/fleet/output.ts';
+import { objectOf, parseJsonBytes, textOf, textsOf } from '../../model/text/json.ts';
 import type { ServerCore } from '../core.ts';
 import type { Sessions } from '../sessions.ts';
 import { createKeyedTask } from '../single-flight.ts';

@@ -1,8 +1,8 @@
-import type { FileReading } from '../../model/desired.ts';
-import { signaturesJson } from '../../model/file-signature.ts';
-import { jsonEquals } from '../../model/json.ts';
-import type { AdmissionPosition } from '../../model/output.ts';
-import { rightsJson, type SourceRights } from '../../model/source-rights.ts';
+import type { FileReading } from '../../model/fleet/desired.ts';
+import { signaturesJson } from '../../model/fleet/file-signature.ts';
+import type { AdmissionPosition } from '../../model/fleet/output.ts';
+import { rightsJson, type SourceRights } from '../../model/fleet/source-rights.ts';
+import { jsonEquals } from '../../model/text/json.ts';
 import type { ServerCore } from '../core.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import { readJson } from '../stored/json-record.ts';

@@ -1,5 +1,5 @@
 import { isPassedRemoval } from '../../engine/output/outputs.ts';
-import { compareText, type JsonValue, objectOf, parseJsonBytes, textsOf } from '../../model/json.ts';
+import { compareText, type JsonValue, objectOf, parseJsonBytes, textsOf } from '../../model/text/json.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Windows } from '../removals/windows.ts';

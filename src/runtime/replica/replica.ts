@@ -1,7 +1,7 @@
-import type { AgentHello } from '../../model/agent.ts';
-import { repairCommand } from '../../model/messages.ts';
-import { type AdmissionPosition, comparePositions } from '../../model/output.ts';
-import type { Receipt } from '../../model/receipt.ts';
+import type { AgentHello } from '../../model/agent/agent.ts';
+import { type AdmissionPosition, comparePositions } from '../../model/fleet/output.ts';
+import type { Receipt } from '../../model/fleet/receipt.ts';
+import { repairCommand } from '../../model/text/messages.ts';
 import type { AgentSession, HelloDecision, ReportedHolding } from '../../relay/session.ts';
 
 /** The rights and duties of this process as one server of its fleet: the only one, or one of several that share a store. */
@@ -12,6 +12,8 @@ export interface Replica {
   admitted(): AdmissionPosition;
   /** Agents may connect: the inputs of their outputs are complete. */
   mayStart(): boolean;
+  /** What the sources declared first is committed: until then the engine answers as if they declared nothing. Stays true. */
+  hasCommitted(): boolean;
   /** Every source has been read and is complete. */
   knowsAll(): boolean;
   /** Whether what is committed of a source was read since this process leads: it is not of an older admission. */

@@ -1,7 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
-import { objectOf, textOf } from '../../model/json.ts';
-import { type Registration, reportedIn } from '../../model/ledger.ts';
-import { errorText } from '../../model/messages.ts';
+import { type Registration, reportedIn } from '../../model/fleet/ledger.ts';
+import { objectOf, textOf } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import {

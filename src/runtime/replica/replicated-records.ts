@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine/graph.ts';
-import { type JsonValue, parseJsonBytes } from '../../model/json.ts';
+import { type JsonValue, parseJsonBytes } from '../../model/text/json.ts';
 import type { StoredRecord } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../model/json.ts';
-import { durableAlready, type Receipt } from '../../model/receipt.ts';
+import { durableAlready, type Receipt } from '../../model/fleet/receipt.ts';
+import type { JsonValue } from '../../model/text/json.ts';
 import type { StoreEvent } from '../../ports/snapshot-store.ts';
 import type { AgentSession, ReportedHolding } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';
@@ -113,6 +113,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
     leads: admitting.judges,
     admitted: counter.current,
     mayStart: () => staged.published()?.open === true,
+    hasCommitted: () => staged.published()?.open === true,
     knowsAll: () => sources.allAreComplete(),
     hasReadAnew: (source) => own.hasCommitted(source) ?? !counter.isBehind(),
     obstacle: (cluster) => {

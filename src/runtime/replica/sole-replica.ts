@@ -1,4 +1,4 @@
-import { durableAlready } from '../../model/receipt.ts';
+import { durableAlready } from '../../model/fleet/receipt.ts';
 import type { Source } from '../../ports/source.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -85,6 +85,7 @@ export function createSoleReplica(
     leads: () => true,
     admitted: counter.current,
     mayStart: () => sources.allHaveSpoken(),
+    hasCommitted: sources.isCommitted,
     knowsAll: () => sources.allAreComplete(),
     // It commits only what it has read itself.
     hasReadAnew: () => true,

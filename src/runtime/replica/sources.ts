@@ -1,8 +1,8 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { FileValue, SourceValue } from '../../engine/inputs.ts';
-import type { FileReading } from '../../model/desired.ts';
-import type { FileSignatures } from '../../model/file-signature.ts';
-import type { SourceRights } from '../../model/source-rights.ts';
+import type { FileReading } from '../../model/fleet/desired.ts';
+import type { FileSignatures } from '../../model/fleet/file-signature.ts';
+import type { SourceRights } from '../../model/fleet/source-rights.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { RevisionObservation, Source } from '../../ports/source.ts';
 import type { ServerCore } from '../core.ts';

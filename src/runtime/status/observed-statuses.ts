@@ -1,9 +1,9 @@
 import type { EntryAddress } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { type ObservedStatus, readObserved } from '../../model/conditions.ts';
-import { type EngineKind, isEngineKind } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
+import { type ObservedStatus, readObserved } from '../../model/fleet/conditions.ts';
+import { type EngineKind, isEngineKind } from '../../model/fleet/engine-kinds.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { ServerCore } from '../core.ts';
 import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';

@@ -1,9 +1,9 @@
 import type { Engine } from '../../engine/graph.ts';
 import { acceptedCondition, type DeclaredStatus, type StatusPart } from '../../engine/status/declared-status.ts';
-import type { ConditionForm, ConditionValue } from '../../model/conditions.ts';
-import { declarationKey, engineKindOf, engineKindRow } from '../../model/engine-kinds.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import type { ConditionForm, ConditionValue } from '../../model/fleet/conditions.ts';
+import { declarationKey, engineKindOf, engineKindRow } from '../../model/fleet/engine-kinds.ts';
+import type { Origin } from '../../model/fleet/output.ts';
+import { type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import type { StatusRules } from './status-rules.ts';
 
 /** A custom resource, with its file in its source. */

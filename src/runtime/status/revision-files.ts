@@ -1,4 +1,4 @@
-import { compareText, type JsonObject } from '../../model/json.ts';
+import { compareText, type JsonObject } from '../../model/text/json.ts';
 import { statusPath } from './status-documents.ts';
 
 /** Files of revisions that are kept for each source. */

@@ -8,13 +8,13 @@ import {
   readConditions,
   withTimes,
   withUpdateTimes,
-} from '../../model/conditions.ts';
-import { type Diagnostic, displayDiagnostic } from '../../model/diagnostic.ts';
-import { engineKindRow } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf } from '../../model/json.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import { kindSegment, namespaceSegment, pathSegment, statusFile } from '../../model/status-path.ts';
-import { parseRfc3339, rfc3339 } from '../../model/time.ts';
+} from '../../model/fleet/conditions.ts';
+import { type Diagnostic, displayDiagnostic } from '../../model/fleet/diagnostic.ts';
+import { engineKindRow } from '../../model/fleet/engine-kinds.ts';
+import { kindSegment, namespaceSegment, pathSegment, statusFile } from '../../model/fleet/status-path.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf } from '../../model/text/json.ts';
+import { parseRfc3339, rfc3339 } from '../../model/text/time.ts';
 import type { AdmittedRevision } from '../replica/admission.ts';
 import { isPartial, type SourceState } from '../source-table.ts';
 

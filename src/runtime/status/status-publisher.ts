@@ -1,7 +1,7 @@
 import type { StatusBranchView } from '../../api/server-api.ts';
-import type { FleetPolicy } from '../../model/desired.ts';
-import type { JsonValue } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
+import type { FleetPolicy } from '../../model/fleet/desired.ts';
+import type { JsonValue } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { StatusChanges, StatusRenderer } from './status-renderer.ts';

@@ -1,6 +1,6 @@
-import { type EngineKind, engineKindOf } from '../../model/engine-kinds.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { type EngineKind, engineKindOf } from '../../model/fleet/engine-kinds.ts';
+import { type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import type { ResourceEvent } from '../../ports/resource-status.ts';
 
 /** What a domain says about the status of objects of one kind. */

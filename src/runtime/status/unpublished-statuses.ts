@@ -1,8 +1,8 @@
 import type { EntryAddress } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { FleetPolicy } from '../../model/desired.ts';
-import { engineKindIds, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { FleetPolicy } from '../../model/fleet/desired.ts';
+import { engineKindIds, engineKindRow, isEngineKind } from '../../model/fleet/engine-kinds.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Loop } from '../loop.ts';
 import type { ObservedStatuses } from './observed-statuses.ts';

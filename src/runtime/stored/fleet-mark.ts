@@ -1,4 +1,4 @@
-import type { FleetName } from '../../model/ids.ts';
+import type { FleetName } from '../../model/fleet/ids.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 

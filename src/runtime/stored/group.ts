@@ -1,5 +1,5 @@
-import { type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { Receipt } from '../../model/receipt.ts';
+import type { Receipt } from '../../model/fleet/receipt.ts';
+import { type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
 import { type Budget, createMapState, type MapState, type MapWriter, type Part } from './map-writer.ts';
 import { createReceipts } from './receipts.ts';

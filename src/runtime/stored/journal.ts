@@ -1,5 +1,5 @@
-import { backOffMs } from '../../model/back-off.ts';
-import { errorText } from '../../model/messages.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoreEvent } from '../../ports/snapshot-store.ts';

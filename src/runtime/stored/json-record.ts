@@ -1,4 +1,4 @@
-import { type JsonValue, parseJsonBytes } from '../../model/json.ts';
+import { type JsonValue, parseJsonBytes } from '../../model/text/json.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
 
 /** The JSON of a record (undefined: it is missing or damaged) with its version (null: it is missing). */

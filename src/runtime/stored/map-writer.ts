@@ -1,4 +1,4 @@
-import { canonicalJson, compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { canonicalJson, compareText, type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import {
   type BucketRef,

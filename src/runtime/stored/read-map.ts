@@ -1,4 +1,4 @@
-import { type JsonValue, parseJson } from '../../model/json.ts';
+import { type JsonValue, parseJson } from '../../model/text/json.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { Sharing } from './sharing.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../model/receipt.ts';
+import type { Receipt } from '../../model/fleet/receipt.ts';
 
 interface Waiting {
   readonly open: Set<string>;

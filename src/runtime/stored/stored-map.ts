@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { BUCKETS, bucketOf, sha256 } from '../../model/digest.ts';
-import type { Digest } from '../../model/ids.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import { BUCKETS, bucketOf, sha256 } from '../../model/text/digest.ts';
 import {
   canonicalJson,
   isJsonObject,
@@ -9,8 +9,8 @@ import {
   type JsonValue,
   jsonEquals,
   parseJsonBytes,
-} from '../../model/json.ts';
-import { pieceToCompress, pieceToDecompress } from '../../model/zlib-piece.ts';
+} from '../../model/text/json.ts';
+import { pieceToCompress, pieceToDecompress } from '../../model/values/zlib-piece.ts';
 
 /**
  * A checked map: values by key, stored as the records of each bucket and a manifest with the digest of each bucket. A reader

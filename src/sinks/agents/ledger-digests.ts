@@ -1,8 +1,8 @@
 import type { Engine } from '../../engine/graph.ts';
-import { createBucketedMap } from '../../model/bucketed-map.ts';
-import type { Digest } from '../../model/ids.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { Digest } from '../../model/fleet/ids.ts';
+import type { LedgerEntry } from '../../model/fleet/ledger.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { createBucketedMap } from '../../model/values/bucketed-map.ts';
 import type { ClusterSession, SessionEntries, Sessions } from '../../runtime/sessions.ts';
 
 /** The digests that deltas lead to. The cost of each depends on the changes of the ledger, not on its size. */

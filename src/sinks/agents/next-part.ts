@@ -1,9 +1,9 @@
 import type { PendingChange } from '../../engine/output/outputs.ts';
-import { creationRank, LAST_RANK } from '../../model/apply-order.ts';
-import { compareText, type JsonObject } from '../../model/json.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { type ObjectSize, sizeOf } from '../../model/object-size.ts';
-import { DELTA_BYTES, type ObjectMeta } from '../../model/output.ts';
+import { DELTA_BYTES, type ObjectMeta } from '../../model/fleet/output.ts';
+import { creationRank, LAST_RANK } from '../../model/objects/apply-order.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { type ObjectSize, sizeOf } from '../../model/objects/object-size.ts';
+import { compareText, type JsonObject } from '../../model/text/json.ts';
 import { DEFAULT_LIMITS, TRANSFER_ELEMENTS } from '../../relay/limits.ts';
 
 /** A change that a cluster waits for. */

@@ -1,19 +1,19 @@
 import { isPassedRemoval } from '../../engine/output/outputs.ts';
-import type { AgentHolding } from '../../model/agent.ts';
-import { backOffMs } from '../../model/back-off.ts';
-import type { GuardLimits } from '../../model/desired.ts';
-import { servedService } from '../../model/endpoints.ts';
-import { compareText } from '../../model/json.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
-import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { AgentHolding } from '../../model/agent/agent.ts';
+import type { GuardLimits } from '../../model/fleet/desired.ts';
+import type { LedgerEntry } from '../../model/fleet/ledger.ts';
 import {
   metaOf,
   type ObjectMeta,
   type OutputDelta,
   type OutputObject,
   type SequencedDelta,
-} from '../../model/output.ts';
+} from '../../model/fleet/output.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
+import { servedService } from '../../model/objects/endpoints.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { compareText } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { ReportedHolding, SendOutcome } from '../../relay/session.ts';
 import type { SentDeltas } from '../../runtime/history/history.ts';
 import type { ServerParts } from '../../runtime/parts.ts';

@@ -1,9 +1,9 @@
-import { backOffMs } from '../../model/back-off.ts';
-import type { FleetName } from '../../model/ids.ts';
-import { inSlices } from '../../model/in-slices.ts';
-import { createTurns } from '../../model/in-turn.ts';
-import { errorText } from '../../model/messages.ts';
-import { releaseTexts } from '../../model/packed-texts.ts';
+import type { FleetName } from '../../model/fleet/ids.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { inSlices } from '../../model/values/in-slices.ts';
+import { createTurns } from '../../model/values/in-turn.ts';
+import { releaseTexts } from '../../model/values/packed-texts.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';

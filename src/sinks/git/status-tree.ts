@@ -1,6 +1,6 @@
-import { sha256 } from '../../model/digest.ts';
-import { type Digest, type FleetName, quote } from '../../model/ids.ts';
-import { createTextPacker, PackedText } from '../../model/packed-texts.ts';
+import { type Digest, type FleetName, quote } from '../../model/fleet/ids.ts';
+import { sha256 } from '../../model/text/digest.ts';
+import { createTextPacker, PackedText } from '../../model/values/packed-texts.ts';
 import type { GitRepo, TreeChange } from '../../ports/git-repo.ts';
 
 /** The file at the root of a status branch that names its fleet. */

@@ -1,7 +1,7 @@
-import { backOffMs } from '../../model/back-off.ts';
-import { canonicalJson, type JsonObject } from '../../model/json.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { isOlderVersion } from '../../model/resource-version.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { isOlderVersion } from '../../model/objects/resource-version.ts';
+import { canonicalJson, type JsonObject } from '../../model/text/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,6 +1,6 @@
-import { backOffMs } from '../../model/back-off.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 
 interface Written {
   readonly uid: string;

@@ -6,8 +6,8 @@ import {
   readConditions,
   withTimes,
   withUpdateTimes,
-} from '../../model/conditions.ts';
-import { type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf } from '../../model/json.ts';
+} from '../../model/fleet/conditions.ts';
+import { type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf } from '../../model/text/json.ts';
 import type { MetadataChange } from '../../ports/resource-status.ts';
 
 /** The status of a custom resource without the times, which only the writer knows. */

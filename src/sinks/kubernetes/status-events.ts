@@ -1,5 +1,5 @@
-import { type Condition, readConditions } from '../../model/conditions.ts';
-import { type JsonObject, objectOf } from '../../model/json.ts';
+import { type Condition, readConditions } from '../../model/fleet/conditions.ts';
+import { type JsonObject, objectOf } from '../../model/text/json.ts';
 import type { ResourceEvent } from '../../ports/resource-status.ts';
 
 /** The events between two states of a status. Only changes make events, so a restart or a repeated write makes none. */

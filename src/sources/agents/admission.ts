@@ -1,5 +1,5 @@
-import type { AgentHello } from '../../model/agent.ts';
-import type { FleetName } from '../../model/ids.ts';
+import type { AgentHello } from '../../model/agent/agent.ts';
+import type { FleetName } from '../../model/fleet/ids.ts';
 import type {
   AgentCertificate,
   HelloDecision,

@@ -1,10 +1,10 @@
-import { KINDS_AS_WRITTEN, TAKES_ATTEMPTS, TAKES_OBJECT_DRIFT_MODE, TAKES_STOPPED } from '../../model/agent.ts';
-import type { ClusterName, Digest } from '../../model/ids.ts';
-import { inventoryDigest } from '../../model/inventory-digest.ts';
-import { type Registration, reportedIn } from '../../model/ledger.ts';
-import { comparePositions } from '../../model/output.ts';
-import type { ClusterSize } from '../../model/quotas.ts';
-import { createLineLimit, type Rate } from '../../model/rate-limit.ts';
+import { KINDS_AS_WRITTEN, TAKES_ATTEMPTS, TAKES_OBJECT_DRIFT_MODE, TAKES_STOPPED } from '../../model/agent/agent.ts';
+import { inventoryDigest } from '../../model/agent/inventory-digest.ts';
+import type { ClusterName, Digest } from '../../model/fleet/ids.ts';
+import { type Registration, reportedIn } from '../../model/fleet/ledger.ts';
+import { comparePositions } from '../../model/fleet/output.ts';
+import type { ClusterSize } from '../../model/limits/quotas.ts';
+import { createLineLimit, type Rate } from '../../model/limits/rate-limit.ts';
 import type {
   AgentCertificate,
   AgentListener,

@@ -1,8 +1,8 @@
-import type { InputDelta } from '../../model/agent.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { atOnce, inSlices } from '../../model/in-slices.ts';
-import { isOnePart } from '../../model/input-parts.ts';
-import { type Excess, excessOf } from '../../model/quotas.ts';
+import type { InputDelta } from '../../model/agent/agent.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { isOnePart } from '../../model/fleet/input-parts.ts';
+import { type Excess, excessOf } from '../../model/limits/quotas.ts';
+import { atOnce, inSlices } from '../../model/values/in-slices.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import type { Quotas } from './quotas.ts';

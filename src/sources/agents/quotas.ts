@@ -1,6 +1,6 @@
-import type { ClusterName } from '../../model/ids.ts';
-import { reportedIn } from '../../model/ledger.ts';
-import { type ClusterSize, type Excess, excessText } from '../../model/quotas.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { reportedIn } from '../../model/fleet/ledger.ts';
+import { type ClusterSize, type Excess, excessText } from '../../model/limits/quotas.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 import { createSnapshotSizes, type SnapshotSize } from './sizes.ts';

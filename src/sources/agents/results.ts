@@ -1,6 +1,6 @@
-import type { ObjectResult } from '../../model/agent.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { createRateLimit, type Rate } from '../../model/rate-limit.ts';
+import type { ObjectResult } from '../../model/agent/agent.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import { createRateLimit, type Rate } from '../../model/limits/rate-limit.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { History } from '../../runtime/history/history.ts';
 import type { ServerParts } from '../../runtime/parts.ts';

@@ -1,7 +1,7 @@
-import type { InputDelta, KindState, LiveObject } from '../../model/agent.ts';
-import type { ClusterName } from '../../model/ids.ts';
-import { canonicalJson } from '../../model/json.ts';
-import type { ClusterSize } from '../../model/quotas.ts';
+import type { InputDelta, KindState, LiveObject } from '../../model/agent/agent.ts';
+import type { ClusterName } from '../../model/fleet/ids.ts';
+import type { ClusterSize } from '../../model/limits/quotas.ts';
+import { canonicalJson } from '../../model/text/json.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 
 /** The size of an input snapshot; `kindBytes` are a part of `bytes`. */

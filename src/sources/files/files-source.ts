@@ -1,6 +1,6 @@
-import { sha256, snapshotDigest } from '../../model/digest.ts';
-import type { Digest, SourceName } from '../../model/ids.ts';
-import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { Digest, SourceName } from '../../model/fleet/ids.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/limits/revision-limits.ts';
+import { sha256, snapshotDigest } from '../../model/text/digest.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FileTree, FileTreeEntry, FileTreeListing } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';

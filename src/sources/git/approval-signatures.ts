@@ -1,6 +1,6 @@
-import type { SourceDocument } from '../../model/desired.ts';
-import type { FileSignature, FileSignatures } from '../../model/file-signature.ts';
-import { compareText } from '../../model/json.ts';
+import type { SourceDocument } from '../../model/fleet/desired.ts';
+import type { FileSignature, FileSignatures } from '../../model/fleet/file-signature.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { RefChanges } from '../../ports/source.ts';
 import type { Tree } from '../tree/tree-reader.ts';

@@ -1,5 +1,5 @@
-import type { SourceName } from '../../model/ids.ts';
-import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/limits/revision-limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';

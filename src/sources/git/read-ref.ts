@@ -1,5 +1,5 @@
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { type Excess, excessText, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
+import { type Excess, excessText, type RevisionLimits } from '../../model/limits/revision-limits.ts';
 import type { GitRepo, TreeChange } from '../../ports/git-repo.ts';
 import type { RefChanges, RefReading, RefRefusal, TreePart } from '../../ports/source.ts';
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';

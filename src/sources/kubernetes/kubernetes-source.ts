@@ -1,10 +1,10 @@
-import { type BucketedMap, createBucketedMap } from '../../model/bucketed-map.ts';
-import { sha256 } from '../../model/digest.ts';
-import type { Digest, SourceName } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import { defaultRevisionLimits, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { Digest, SourceName } from '../../model/fleet/ids.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../model/limits/revision-limits.ts';
+import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { sha256 } from '../../model/text/digest.ts';
+import type { JsonObject } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
+import { type BucketedMap, createBucketedMap } from '../../model/values/bucketed-map.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../ports/custom-resources.ts';
 import type { TreeChange } from '../../ports/git-repo.ts';

@@ -1,4 +1,4 @@
-import { kindOf, type ObjectKey } from '../../model/object-key.ts';
+import { kindOf, type ObjectKey } from '../../model/objects/object-key.ts';
 import type { CustomResourceKindState } from '../../ports/custom-resources.ts';
 import type { Refusal } from '../tree/revision-check.ts';
 import { displayKind } from './resource-path.ts';

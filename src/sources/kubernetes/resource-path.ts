@@ -1,4 +1,4 @@
-import { type ObjectKey, objectKey, objectRefOf, parseObjectRef } from '../../model/object-key.ts';
+import { type ObjectKey, objectKey, objectRefOf, parseObjectRef } from '../../model/objects/object-key.ts';
 
 /** Stands for the namespace of cluster-scoped resources; no namespace can have this name. */
 const NO_NAMESPACE = '_cluster';

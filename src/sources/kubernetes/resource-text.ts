@@ -1,5 +1,5 @@
 import { printYaml } from '../../manifest/print-yaml.ts';
-import { compareText, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/text/json.ts';
 
 /**
  * The declared part of a custom resource, as the text of a manifest. Fields that an API server fills in and changes are left out:

@@ -1,7 +1,7 @@
-import type { DecodedFile } from '../../model/desired.ts';
-import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/diagnostic.ts';
-import { quote } from '../../model/ids.ts';
-import { pathProblem } from '../../model/path-pattern.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import { type Diagnostic, diagnosticOf, type FindingReason } from '../../model/fleet/diagnostic.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { pathProblem } from '../../model/text/path-pattern.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 import { IGNORE_FILE, isManifestName } from './ignore-file.ts';
 import { isMatched } from './path-steps.ts';

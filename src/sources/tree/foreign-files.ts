@@ -1,11 +1,11 @@
 import { isForeign } from '../../manifest/foreign-documents.ts';
 import { FOREIGN_REASONS, isChartName } from '../../manifest/tool-files.ts';
-import { clusterFolder, isInClusters } from '../../model/cluster-folder.ts';
-import type { DecodedFile } from '../../model/desired.ts';
-import { type Diagnostic, type FindingReason, sentenceOf } from '../../model/diagnostic.ts';
-import { selfAndAncestors } from '../../model/glob.ts';
-import { quote } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
+import { clusterFolder, isInClusters } from '../../model/fleet/cluster-folder.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import { type Diagnostic, type FindingReason, sentenceOf } from '../../model/fleet/diagnostic.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import { selfAndAncestors } from '../../model/text/glob.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { Pace } from './pace.ts';
 import type { FilePlacement } from './placement-steps.ts';
 import { claimedBy, type ToolFolders } from './tool-folders.ts';

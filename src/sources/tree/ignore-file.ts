@@ -1,3 +1,4 @@
+import { MOST_WILDCARDS } from '../../model/limits/revision-limits.ts';
 import {
   addPiece,
   type CountSteps,
@@ -6,8 +7,7 @@ import {
   type PathPattern,
   type Piece,
   readBracket,
-} from '../../model/path-pattern.ts';
-import { MOST_WILDCARDS } from '../../model/revision-limits.ts';
+} from '../../model/text/path-pattern.ts';
 
 /** The file (gitignore syntax, at the root of the source) that excludes files from the source. */
 export const IGNORE_FILE = '.fleetrelayignore';

@@ -1,5 +1,5 @@
 import { isForeign } from '../../manifest/foreign-documents.ts';
-import type { DecodedFile, SourceDocument } from '../../model/desired.ts';
+import type { DecodedFile, SourceDocument } from '../../model/fleet/desired.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 import { asUnreadable, type Claim, claimedFile, judgeForeign } from './foreign-files.ts';
 import type { Pace } from './pace.ts';

@@ -1,5 +1,5 @@
-import type { DecodedFile } from '../../model/desired.ts';
-import type { RevisionLimits } from '../../model/revision-limits.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import type { RevisionLimits } from '../../model/limits/revision-limits.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 import { followsAll, IGNORE_FILE, type Membership, parseIgnoreFile } from './ignore-file.ts';
 import type { Pace } from './pace.ts';

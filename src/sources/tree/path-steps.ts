@@ -1,7 +1,7 @@
-import { quote } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
-import { pathProblem } from '../../model/path-pattern.ts';
-import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import type { Excess, RevisionLimits } from '../../model/limits/revision-limits.ts';
+import { compareText } from '../../model/text/json.ts';
+import { pathProblem } from '../../model/text/path-pattern.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 import { IGNORE_FILE, isHidden, isManifestName, type Membership } from './ignore-file.ts';
 import type { Pace } from './pace.ts';

@@ -1,8 +1,13 @@
-import type { DecodedFile, SourceDocument } from '../../model/desired.ts';
-import { compileGlob, type Glob, selfAndAncestors } from '../../model/glob.ts';
-import { quote } from '../../model/ids.ts';
-import { compareText, isSameList } from '../../model/json.ts';
-import { type Excess, MOST_STEPS_OF_PATH, MOST_WILDCARDS, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { DecodedFile, SourceDocument } from '../../model/fleet/desired.ts';
+import { quote } from '../../model/fleet/ids.ts';
+import {
+  type Excess,
+  MOST_STEPS_OF_PATH,
+  MOST_WILDCARDS,
+  type RevisionLimits,
+} from '../../model/limits/revision-limits.ts';
+import { compileGlob, type Glob, selfAndAncestors } from '../../model/text/glob.ts';
+import { compareText, isSameList } from '../../model/text/json.ts';
 import { IGNORE_FILE } from './ignore-file.ts';
 import type { Pace } from './pace.ts';
 import { BeyondLimit } from './revision-count.ts';

@@ -1,4 +1,4 @@
-import { backOffMs } from '../../model/back-off.ts';
+import { backOffMs } from '../../model/limits/back-off.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 

@@ -1,8 +1,8 @@
-import type { FileSignatures } from '../../model/file-signature.ts';
-import type { SourceName } from '../../model/ids.ts';
-import { canonicalJson } from '../../model/json.ts';
-import { counted, errorText } from '../../model/messages.ts';
-import { type Excess, excessAdvice, excessText } from '../../model/revision-limits.ts';
+import type { FileSignatures } from '../../model/fleet/file-signature.ts';
+import type { SourceName } from '../../model/fleet/ids.ts';
+import { type Excess, excessAdvice, excessText } from '../../model/limits/revision-limits.ts';
+import { canonicalJson } from '../../model/text/json.ts';
+import { counted, errorText } from '../../model/text/messages.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../ports/source.ts';
 import { emptyTree, type ReadTree, type Tree } from './tree-reader.ts';

@@ -1,6 +1,6 @@
-import type { DecodedFile } from '../../model/desired.ts';
-import { compareText } from '../../model/json.ts';
-import { type Excess, excessOf, mostPathBytes, type RevisionLimits } from '../../model/revision-limits.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import { type Excess, excessOf, mostPathBytes, type RevisionLimits } from '../../model/limits/revision-limits.ts';
+import { compareText } from '../../model/text/json.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 
 /** Ends the reading of a revision that exceeds a limit. */

@@ -1,5 +1,5 @@
 import { isToolFileName } from '../../manifest/tool-files.ts';
-import type { DecodedFile } from '../../model/desired.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 import { type DecodeFile, DecodingEnded, type ReadTreeFile } from './tree-file.ts';
 

@@ -1,6 +1,6 @@
 import { folderOf, isChartName, type isToolFileName } from '../../manifest/tool-files.ts';
-import type { DecodedFile } from '../../model/desired.ts';
-import { compareText } from '../../model/json.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import { compareText } from '../../model/text/json.ts';
 
 /** The Helm charts and kustomizations of a tree. */
 export interface ToolFolders {

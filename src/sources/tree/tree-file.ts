@@ -1,4 +1,4 @@
-import type { DecodedFile } from '../../model/desired.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
 import type { TreeEntry } from '../../ports/git-repo.ts';
 
 /** Reads and checks one manifest. */

@@ -1,5 +1,5 @@
 import { isForeign } from '../../manifest/foreign-documents.ts';
-import type { DecodedFile, SourceDocument } from '../../model/desired.ts';
+import type { DecodedFile, SourceDocument } from '../../model/fleet/desired.ts';
 import type { TreePart, TreePartFile } from '../../ports/source.ts';
 import { followsAll, IGNORE_FILE } from './ignore-file.ts';
 import { readRules } from './judge-paths.ts';

@@ -1,9 +1,9 @@
 import { isToolFileName } from '../../manifest/tool-files.ts';
-import type { DecodedFile } from '../../model/desired.ts';
-import { compareDiagnostics, type Diagnostic } from '../../model/diagnostic.ts';
-import { compareText, isSameList } from '../../model/json.ts';
-import { errorText } from '../../model/messages.ts';
-import type { Excess, RevisionLimits } from '../../model/revision-limits.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import { compareDiagnostics, type Diagnostic } from '../../model/fleet/diagnostic.ts';
+import type { Excess, RevisionLimits } from '../../model/limits/revision-limits.ts';
+import { compareText, isSameList } from '../../model/text/json.ts';
+import { errorText } from '../../model/text/messages.ts';
 import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 import { partOf, type Wanted, wantedAs } from './entry-part.ts';

@@ -1,6 +1,6 @@
-import type { DecodedFile } from '../../model/desired.ts';
-import { diagnosticOf, type FindingReason, sentenceOf } from '../../model/diagnostic.ts';
-import { quote } from '../../model/ids.ts';
+import type { DecodedFile } from '../../model/fleet/desired.ts';
+import { diagnosticOf, type FindingReason, sentenceOf } from '../../model/fleet/diagnostic.ts';
+import { quote } from '../../model/fleet/ids.ts';
 
 /** A file that exists and cannot be read. `what` continues the sentence after the file's name. */
 export function unreadableFile(

@@ -1,8 +1,8 @@
 import { didYouMean, type FieldProblem } from '../../manifest/problem.ts';
-import type { FindingReason } from '../../model/diagnostic.ts';
-import { compareText, type JsonObject, textOf } from '../../model/json.ts';
-import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
-import { kindOf, kindWithoutGroup, objectRefOf, parseApiVersion } from '../../model/object-key.ts';
+import type { FindingReason } from '../../model/fleet/diagnostic.ts';
+import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
+import { kindOf, kindWithoutGroup, objectRefOf, parseApiVersion } from '../../model/objects/object-key.ts';
+import { compareText, type JsonObject, textOf } from '../../model/text/json.ts';
 import { type Field, get, pathOf } from '../rules/shared/field.ts';
 import type { DeclaredObject, DeclaredObjects, LabelIndex } from './declared.ts';
 import { type ObjectFacts, parseReferenceId, selectorIn } from './facts.ts';

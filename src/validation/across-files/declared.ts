@@ -1,6 +1,6 @@
-import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
-import { getOrInsert } from '../../model/maps.ts';
-import { objectRefOf } from '../../model/object-key.ts';
+import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
+import { objectRefOf } from '../../model/objects/object-key.ts';
+import { getOrInsert } from '../../model/values/maps.ts';
 import { isCustom, type ObjectFacts } from './facts.ts';
 import { CLUSTER_ROLE, makesPods, PRIORITY_CLASS, SERVICE } from './object-references.ts';
 

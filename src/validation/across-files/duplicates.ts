@@ -1,5 +1,5 @@
-import { compareText } from '../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { compareText } from '../../model/text/json.ts';
 
 /** A document of a file. */
 export interface DocumentPlace {

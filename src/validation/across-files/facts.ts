@@ -1,4 +1,7 @@
-import { engineKindOf } from '../../model/engine-kinds.ts';
+import { engineKindOf } from '../../model/fleet/engine-kinds.ts';
+import { builtInKindScope } from '../../model/objects/kinds.ts';
+import type { LabelRequirement, LabelSelector } from '../../model/objects/label-selector.ts';
+import { type ObjectKey, objectKey, objectRefOf, parseApiVersion } from '../../model/objects/object-key.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -7,10 +10,7 @@ import {
   objectsOf,
   textOf,
   textsOf,
-} from '../../model/json.ts';
-import { builtInKindScope } from '../../model/kinds.ts';
-import type { LabelRequirement, LabelSelector } from '../../model/label-selector.ts';
-import { type ObjectKey, objectKey, objectRefOf, parseApiVersion } from '../../model/object-key.ts';
+} from '../../model/text/json.ts';
 import type { Field } from '../rules/shared/field.ts';
 import {
   CLUSTER_ROLE,

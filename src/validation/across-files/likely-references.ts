@@ -1,6 +1,6 @@
-import { engineKindOf, engineKindRow } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../../model/json.ts';
-import { metadataOf, parseApiVersion } from '../../model/object-key.ts';
+import { engineKindOf, engineKindRow } from '../../model/fleet/engine-kinds.ts';
+import { metadataOf, parseApiVersion } from '../../model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../../model/text/json.ts';
 
 /** Stands for every name of a kind: a selector refers to all of them. */
 export const ANY_NAME = '*';

@@ -1,6 +1,6 @@
-import { engineKindIds, engineKindRow } from '../../model/engine-kinds.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { parseApiVersion } from '../../model/object-key.ts';
+import { engineKindIds, engineKindRow } from '../../model/fleet/engine-kinds.ts';
+import { parseApiVersion } from '../../model/objects/object-key.ts';
+import type { JsonObject } from '../../model/text/json.ts';
 import { type Field, get, getIn, isTrue, items, members, text, word } from '../rules/shared/field.ts';
 
 /** What a field of an object names: another object, or a part of it. */

@@ -1,5 +1,5 @@
-import type { FieldPath } from '../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import type { FieldPath } from '../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
 import { createKindTable, type KindRow } from '../kind-table.ts';
 import type { KindSchemas, ObjectCheck, Schema } from '../values/schema.ts';
 import { RULE_PLACE, readRootSchema } from './read-schema.ts';

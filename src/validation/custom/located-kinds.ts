@@ -1,6 +1,6 @@
 import { fieldError } from '../../manifest/problem.ts';
-import type { JsonValue } from '../../model/json.ts';
-import type { Result } from '../../model/result.ts';
+import type { JsonValue } from '../../model/text/json.ts';
+import type { Result } from '../../model/values/result.ts';
 import { createKindTable } from '../kind-table.ts';
 import type { KindSchemas, ObjectCheck, Schema } from '../values/schema.ts';
 import type { KindName } from './schema-template.ts';

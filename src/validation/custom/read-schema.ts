@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { isJsonObject } from '../../model/json.ts';
+import type { JsonObject, JsonValue } from '../../model/text/json.ts';
+import { isJsonObject } from '../../model/text/json.ts';
 import type { CelRule, Schema } from '../values/schema.ts';
 
 /**

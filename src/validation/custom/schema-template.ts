@@ -1,4 +1,4 @@
-import { ok, problem, type Result } from '../../model/result.ts';
+import { ok, problem, type Result } from '../../model/values/result.ts';
 
 /** A version of a kind. */
 export interface KindName {

@@ -1,5 +1,5 @@
 import type { FieldProblem } from '../../manifest/problem.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import { type CompileOptions, type Node, nodeOf, type Slot, slotOf } from './compile-schema.ts';
 import { createMeter, MOST_STEPS, TooMuchWork, tooMuchWork } from './meter.ts';
 import { createPatterns } from './metered-patterns.ts';

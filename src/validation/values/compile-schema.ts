@@ -1,5 +1,5 @@
-import type { FieldPath } from '../../model/field-path.ts';
-import type { JsonValue } from '../../model/json.ts';
+import type { FieldPath } from '../../model/text/field-path.ts';
+import type { JsonValue } from '../../model/text/json.ts';
 import { customFormat } from './custom-formats.ts';
 import { builtInFormats, type Format } from './formats.ts';
 import type { KeptPatterns } from './metered-patterns.ts';

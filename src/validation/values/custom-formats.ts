@@ -1,4 +1,4 @@
-import { looseForm, parseIp, parseNetwork } from '../../model/ip-address.ts';
+import { looseForm, parseIp, parseNetwork } from '../../model/text/ip-address.ts';
 import { type Format, isBase64, isDuration, isTime } from './formats.ts';
 
 /** An API server also takes an amount with a unit in words anywhere in the text. */

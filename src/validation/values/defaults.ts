@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import { createMeter, type Meter, MOST_STEPS, TooMuchWork } from './meter.ts';
 import type { Schema } from './schema.ts';
 

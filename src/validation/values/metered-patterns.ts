@@ -1,4 +1,4 @@
-import { MOST_INSTRUCTIONS, mostInstructions, STEPS_OF_COMPILING } from '../../model/pattern-size.ts';
+import { MOST_INSTRUCTIONS, mostInstructions, STEPS_OF_COMPILING } from '../../model/text/pattern-size.ts';
 import { type Meter, TooMuchWork } from './meter.ts';
 
 /** A pattern that is not compiled. */

@@ -1,6 +1,6 @@
-import { displayPath, type FieldPath } from '../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { suggestion } from '../../model/messages.ts';
+import { displayPath, type FieldPath } from '../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
+import { suggestion } from '../../model/text/messages.ts';
 import { type CompileOptions, type Node, nodeOf, type Slot } from './compile-schema.ts';
 
 /** A field that its mapping does not have. */

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { MOST_INSTRUCTIONS, mostInstructions, stepsOfMatching } from '../../model/pattern-size.ts';
+import { MOST_INSTRUCTIONS, mostInstructions, stepsOfMatching } from '../../model/text/pattern-size.ts';
 import { PatternTooLarge } from './metered-patterns.ts';
 
 /** A pattern of a schema. */

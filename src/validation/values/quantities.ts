@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../model/json.ts';
+import type { JsonValue } from '../../model/text/json.ts';
 
 /** A quantity: sign, digits, and a power of 1024, a power of 1000 or an exponent of ten. */
 const FORM = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:([KMGTPE])i|([numkMGTPE])|[eE]([+-]?\d+))?$/;

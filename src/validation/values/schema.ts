@@ -1,5 +1,5 @@
 import type { FieldProblem } from '../../manifest/problem.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
+import type { JsonObject, JsonValue } from '../../model/text/json.ts';
 
 /**
  * Returns the problems of one object: errors where an API server would refuse it, warnings where it would warn. Paths begin

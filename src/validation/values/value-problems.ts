@@ -10,9 +10,9 @@ import {
   withFix,
   wrongType,
 } from '../../manifest/problem.ts';
-import type { FindingReason } from '../../model/diagnostic.ts';
-import { displayPath, type FieldPath } from '../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { FindingReason } from '../../model/fleet/diagnostic.ts';
+import { displayPath, type FieldPath } from '../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import type { CompileOptions, Node } from './compile-schema.ts';
 import type { Format } from './formats.ts';
 import type { Meter } from './meter.ts';

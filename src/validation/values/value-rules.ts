@@ -1,6 +1,6 @@
 import { type FieldProblem, fieldError } from '../../manifest/problem.ts';
-import { displayPath } from '../../model/field-path.ts';
-import { isJsonObject, type JsonValue } from '../../model/json.ts';
+import { displayPath } from '../../model/text/field-path.ts';
+import { isJsonObject, type JsonValue } from '../../model/text/json.ts';
 import { type Branches, type Node, type Slot, schemaPathOf } from './compile-schema.ts';
 import { PatternTooLarge } from './metered-patterns.ts';
 import { quoted, type Run, report } from './value-problems.ts';

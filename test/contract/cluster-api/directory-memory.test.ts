@@ -7,8 +7,8 @@ import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.
 import { pathOfObject, renderLiveFile } from '../../../src/adapters/directory/object-file.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { objectDigest } from '../../../src/model/digest.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import { objectDigest } from '../../../src/model/text/digest.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { ApplyRequest, ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { configMap, keyOf, request } from './suite.ts';

@@ -6,7 +6,7 @@ import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.
 import { createAgentDisk } from '../../../src/adapters/disk/agent-disk.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { objectDigest } from '../../../src/model/digest.ts';
+import { objectDigest } from '../../../src/model/text/digest.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { configMap, fleet, inventoryChange, keyOf, nonce, request } from './suite.ts';

@@ -7,7 +7,7 @@ import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.
 import { pathOfObject } from '../../../src/adapters/directory/object-file.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { type ClusterHarness, clusterContract, keyOf } from './suite.ts';

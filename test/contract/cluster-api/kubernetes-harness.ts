@@ -6,10 +6,10 @@ import { openLooking, type Preview, previewApply } from '../../../src/adapters/k
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { loadEvaluator } from '../../../src/compose/agent/load-evaluator.ts';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
-import { must } from '../../../src/model/result.ts';
+import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { ApplyRequest, ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
-import { additionalKindsOf } from '../../../src/model/additional-kinds.ts';
-import type { KindState } from '../../../src/model/agent.ts';
-import { type AdditionalKind, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { additionalKindsOf } from '../../../src/model/agent/additional-kinds.ts';
+import type { KindState } from '../../../src/model/agent/agent.ts';
+import { type AdditionalKind, NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';

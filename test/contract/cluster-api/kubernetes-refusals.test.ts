@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
-import { type JsonObject, objectOf } from '../../../src/model/json.ts';
+import { type JsonObject, objectOf } from '../../../src/model/text/json.ts';
 import { createMemoryDisk } from '../../support/agent-disk.ts';
 import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';

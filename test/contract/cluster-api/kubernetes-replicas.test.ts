@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { isJsonObject, type JsonObject, objectOf } from '../../../src/model/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../../src/model/text/json.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';

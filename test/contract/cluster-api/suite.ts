@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
-import { parseFleetName, parseSourceName } from '../../../src/model/ids.ts';
-import { canonicalJson, type JsonObject, objectOf } from '../../../src/model/json.ts';
-import { metadataOf, type ObjectKey, objectKey, refOfObject } from '../../../src/model/object-key.ts';
-import { must } from '../../../src/model/result.ts';
+import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import { objectDigest, snapshotDigest } from '../../../src/model/text/digest.ts';
+import { parseFleetName, parseSourceName } from '../../../src/model/fleet/ids.ts';
+import { canonicalJson, type JsonObject, objectOf } from '../../../src/model/text/json.ts';
+import { metadataOf, type ObjectKey, objectKey, refOfObject } from '../../../src/model/objects/object-key.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { ApplyRequest, ClusterApi, InventoryChange, Stamp } from '../../../src/ports/cluster-api.ts';
 
 /** A cluster under test, and the hands of a person in it. */

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createDiskCredentials } from '../../../src/adapters/disk/credentials.ts';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createKubernetesCredentials } from '../../../src/adapters/kubernetes/credentials.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { CredentialStore } from '../../../src/ports/credentials.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import { createFaultyClient, type Fault } from '../../support/kubernetes/faulty-client.ts';

@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { createFakeCustomResources } from '../../support/fake-custom-resources.ts';
 import { describeCustomResources } from './suite.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { chooseGitAdapter } from '../../../src/compose/serve/git-adapter.ts';
 import { readRelayConfig } from '../../../src/manifest/relay-config.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { createKeptLog, type KeptLog } from '../../support/git-quiet-log.ts';
 
 let folder: string;

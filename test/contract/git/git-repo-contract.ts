@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { defaultRevisionLimits } from '../../../src/model/revision-limits.ts';
+import { defaultRevisionLimits } from '../../../src/model/limits/revision-limits.ts';
 import type { GitPublishRequest, GitRepo } from '../../../src/ports/git-repo.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
 import type { GitRepoSubject } from './git-subject.ts';

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSmartHttpServer, type SmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
 import type { GitRepoOptions } from '../../../src/adapters/git/repo-options.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { GitRepo } from '../../../src/ports/git-repo.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';

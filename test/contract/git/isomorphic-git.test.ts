@@ -1,5 +1,5 @@
 import { createSmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { isomorphicRepo } from '../../support/isomorphic-repo.ts';
 import { describeGitRepo } from './git-repo-contract.ts';
 

@@ -6,8 +6,8 @@ import { createNativeGitRepo } from '../../../src/adapters/git/native-git-repo.t
 import type { GitRepoOptions } from '../../../src/adapters/git/repo-options.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { gitCredentials } from '../../../src/compose/serve/sources.ts';
-import type { CredentialReferences } from '../../../src/model/relay-config.ts';
-import { must } from '../../../src/model/result.ts';
+import type { CredentialReferences } from '../../../src/model/fleet/relay-config.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { GitRepo } from '../../../src/ports/git-repo.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
 import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';

@@ -1,7 +1,7 @@
 import { createSmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
 import { createNativeGitRepo } from '../../../src/adapters/git/native-git-repo.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
 import { describeGitRepo } from './git-repo-contract.ts';
 import type { GitRepoSubject } from './git-subject.ts';

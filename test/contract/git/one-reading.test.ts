@@ -10,11 +10,11 @@ import { openDecoder } from '../../../src/compose/decoding/decode-with-warnings.
 import { readRevisions } from '../../../src/compose/plan/read-revisions.ts';
 import { readCheckout } from '../../../src/compose/read-checkout.ts';
 import { validatePaths } from '../../../src/compose/validate/validate.ts';
-import type { FileReading } from '../../../src/model/desired.ts';
-import type { Diagnostic } from '../../../src/model/diagnostic.ts';
-import { parseSourceName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
-import { defaultRevisionLimits } from '../../../src/model/revision-limits.ts';
+import type { FileReading } from '../../../src/model/fleet/desired.ts';
+import type { Diagnostic } from '../../../src/model/fleet/diagnostic.ts';
+import { parseSourceName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
+import { defaultRevisionLimits } from '../../../src/model/limits/revision-limits.ts';
 import type { RevisionObservation, Source } from '../../../src/ports/source.ts';
 import { createFilesSource } from '../../../src/sources/files/files-source.ts';
 import { createGitSource } from '../../../src/sources/git/git-source.ts';

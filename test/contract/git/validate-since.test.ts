@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { validatePaths } from '../../../src/compose/validate/validate.ts';
-import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../../src/model/fleet/diagnostic.ts';
 import { createGitSandbox, type GitSandbox, writeFiles } from '../../support/git-sandbox.ts';
 
 /** Each file has one unknown field, so that a finding says which files were judged. */

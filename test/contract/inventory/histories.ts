@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import type { InventoryRecord, LoadedInventory } from '../../../src/ports/cluster-api.ts';
 import { Crashed, type Fault } from '../../support/kubernetes/faulty-client.ts';
 import { found, type InventoryHome, keyNamed, type OpenedInventory, open, record, stateAt } from './suite.ts';

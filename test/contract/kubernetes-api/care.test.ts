@@ -12,9 +12,9 @@ import { createKubernetesCare } from '../../../src/domains/care/adapters/kuberne
 import { createCare } from '../../../src/domains/care/agent/care.ts';
 import type { CareTasks } from '../../../src/domains/care/model/agent-tasks.ts';
 import type { CareApi } from '../../../src/domains/care/ports/care-api.ts';
-import type { AgentReports } from '../../../src/model/agent-report.ts';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { type JsonObject, objectOf } from '../../../src/model/json.ts';
+import type { AgentReports } from '../../../src/model/agent/agent-report.ts';
+import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import { type JsonObject, objectOf } from '../../../src/model/text/json.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';

@@ -7,7 +7,7 @@ import { loadCatalog } from '../../../src/adapters/kubernetes/api/catalog.ts';
 import { type ConnectKubeOptions, connectKube } from '../../../src/adapters/kubernetes/api/connect.ts';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { until } from '../../support/fleet-processes.ts';
 import * as hostile from '../../support/kubernetes/hostile-api.ts';
 import { silentLog } from '../../support/silent-log.ts';

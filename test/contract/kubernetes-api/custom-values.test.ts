@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/model/json.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
 import { customDefinition, customValues, sampleWith } from '../../support/custom-values.ts';
 import { createDryRun, type DryRun } from '../../support/kubernetes/dry-run.ts';
 import { sharedPlane } from '../../support/kubernetes/shared-plane.ts';

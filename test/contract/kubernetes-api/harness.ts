@@ -6,7 +6,7 @@ import { createKindFollower, type KindFollower } from '../../../src/adapters/kub
 import type { ApiResource, FollowOptions, KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createRecorder, type Recorder } from './recorder.ts';

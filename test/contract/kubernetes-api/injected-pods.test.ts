@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { rewritePod } from '../../../src/domains/health/probes/rewrite-pod.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { type OwnNamespaces, openOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
 import { noProgram } from '../../support/programs.ts';
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { isJsonObject, type JsonValue } from '../../../src/model/json.ts';
+import { isJsonObject, type JsonValue } from '../../../src/model/text/json.ts';
 import { kubectlReadings } from '../../support/kubectl-yaml.ts';
 import { isLong } from '../../support/long.ts';
 import { noProgram, programPath } from '../../support/programs.ts';

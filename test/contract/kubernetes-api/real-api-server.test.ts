@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { loadCatalog } from '../../../src/adapters/kubernetes/api/catalog.ts';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';

@@ -3,7 +3,7 @@ import { connectKube } from '../../../src/adapters/kubernetes/api/connect.ts';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
 import { acceptedManifests, type Disagreement, findDisagreements } from '../../support/kubernetes/disagreements.ts';
 import { sharedPlane } from '../../support/kubernetes/shared-plane.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createKubernetesLease } from '../../../src/adapters/kubernetes/lease.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { Lease } from '../../../src/ports/lease.ts';
 import { createFaultyClient } from '../../support/kubernetes/faulty-client.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';

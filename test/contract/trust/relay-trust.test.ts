@@ -7,7 +7,7 @@ import { sealStore } from '../../../src/adapters/stores/sealed.ts';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
 import { AUTHORITY_KEY, createOwnAuthority } from '../../../src/adapters/tls/own-authority.ts';
 import { openRelayTrust, type RelayTrust, type TrustOptions } from '../../../src/adapters/tls/relay-trust.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { readPair } from '../../../src/relay/trust/certificates.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';

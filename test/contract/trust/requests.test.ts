@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthority, issueClientCertificate, readCertificateRequest } from '../../../src/adapters/tls/x509.ts';
-import { must } from '../../../src/model/result.ts';
+import { must } from '../../../src/model/values/result.ts';
 import {
   BACKDATE_MS,
   CLIENT_COMMON_NAME,

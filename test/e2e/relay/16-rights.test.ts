@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type JsonValue, objectsOf, textsOf } from '../../../src/model/json.ts';
+import { type JsonValue, objectsOf, textsOf } from '../../../src/model/text/json.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { type KubernetesTestCluster, openKubernetesPool } from '../../support/kubernetes/clusters.ts';
 import { isLong } from '../../support/long.ts';

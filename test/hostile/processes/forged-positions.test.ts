@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts';
-import type { OutputPosition } from '../../../src/model/output.ts';
+import type { OutputPosition } from '../../../src/model/fleet/output.ts';
 import { mustEnrol } from '../../support/enrolled.ts';
 import { type Fleet, type ServerProcess, startFleet, tokenFor, until } from '../../support/fleet-processes.ts';
 import { isLong } from '../../support/long.ts';

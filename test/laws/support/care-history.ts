@@ -1,6 +1,6 @@
 import { load } from 'js-yaml';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml } from '../../support/manifests.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

@@ -1,7 +1,7 @@
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
-import { KINDS_AS_WRITTEN, TAKES_SETTINGS } from '../../../src/model/agent.ts';
-import { parseClusterName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { KINDS_AS_WRITTEN, TAKES_SETTINGS } from '../../../src/model/agent/agent.ts';
+import { parseClusterName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import type { RelayClient } from '../../../src/relay/session.ts';

@@ -1,5 +1,5 @@
-import type { AgentHolding } from '../../../src/model/agent.ts';
-import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { AgentHolding } from '../../../src/model/agent/agent.ts';
+import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
 import type { AgentSession, RelayServer } from '../../../src/relay/session.ts';
 
 /** Receives for the checkers what passes between a server and its relay. */

@@ -4,10 +4,10 @@ import { createManagementServer, type ManagementServer } from '../../../src/comp
 import type { ReplicaSetup } from '../../../src/compose/serve/wire-replica.ts';
 import { servedDomains } from '../../../src/domains/servers.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
-import { type FleetName, parseSourceName } from '../../../src/model/ids.ts';
-import type { JsonValue } from '../../../src/model/json.ts';
-import type { ClusterSize } from '../../../src/model/quotas.ts';
-import { must } from '../../../src/model/result.ts';
+import { type FleetName, parseSourceName } from '../../../src/model/fleet/ids.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
+import type { ClusterSize } from '../../../src/model/limits/quotas.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { Lease } from '../../../src/ports/lease.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import type { Source } from '../../../src/ports/source.ts';

@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import type { Dice } from '../core/dice.ts';
 import type { ObjectDoc } from '../desired.ts';
 import { keyOfObject, valueOfObject } from '../desired.ts';

@@ -1,4 +1,4 @@
-import type { RevisionRef } from '../../../src/model/output.ts';
+import type { RevisionRef } from '../../../src/model/fleet/output.ts';
 import type { Tree } from '../desired.ts';
 import type { Vector } from '../oracle.ts';
 import type { World } from '../world.ts';

@@ -1,6 +1,6 @@
 import type { Engine } from '../../../src/engine/graph.ts';
-import type { LedgerEntry } from '../../../src/model/ledger.ts';
-import type { OutputPosition } from '../../../src/model/output.ts';
+import type { LedgerEntry } from '../../../src/model/fleet/ledger.ts';
+import type { OutputPosition } from '../../../src/model/fleet/output.ts';
 import { STATUS_BRANCH } from '../actors/server.ts';
 import { BEGINNING } from '../core/process.ts';
 import type { SimCluster } from '../ports/cluster.ts';

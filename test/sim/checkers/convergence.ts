@@ -1,4 +1,4 @@
-import { jsonEquals } from '../../../src/model/json.ts';
+import { jsonEquals } from '../../../src/model/text/json.ts';
 import { valueOfObject } from '../desired.ts';
 import { type Wish, wantedBy } from '../oracle.ts';
 import type { World } from '../world.ts';

@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import type { SimEvent, World } from '../world.ts';
 import { isHostile } from './checker.ts';
 

@@ -1,6 +1,6 @@
 import { OF_PROCESS } from '../../../src/engine/deadlines.ts';
 import type { Engine } from '../../../src/engine/graph.ts';
-import { objectOf, parseJsonBytes } from '../../../src/model/json.ts';
+import { objectOf, parseJsonBytes } from '../../../src/model/text/json.ts';
 import type { World } from '../world.ts';
 import type { MakeChecker } from './checker.ts';
 

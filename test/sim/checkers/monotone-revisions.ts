@@ -1,4 +1,4 @@
-import { type AdmissionPosition, comparePositions, type OutputPosition } from '../../../src/model/output.ts';
+import { type AdmissionPosition, comparePositions, type OutputPosition } from '../../../src/model/fleet/output.ts';
 import type { MakeChecker } from './checker.ts';
 
 /** An agent's position never decreases, and neither does the admission that it was computed from. */

@@ -1,5 +1,5 @@
 import type { PlannedObject } from '../../../src/engine/explain/plan.ts';
-import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
 import { byAddress, linesOf, planFrom } from '../../support/plan-of-engine.ts';
 import type { World } from '../world.ts';
 import type { MakeChecker } from './checker.ts';

@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../../../src/model/output.ts';
+import type { ObjectMeta } from '../../../src/model/fleet/output.ts';
 import { declares, wantedBy } from '../oracle.ts';
 import { followAdmitted } from './admitted.ts';
 import { isHostile, type MakeChecker } from './checker.ts';

@@ -1,4 +1,4 @@
-import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
 import type { LogLine } from '../core/log.ts';
 import type { SimEvent } from '../world.ts';
 import type { MakeChecker } from './checker.ts';

@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { readableAgain, type Vector, wantedBy } from '../oracle.ts';
 import type { World } from '../world.ts';
 import type { Holdings } from './holdings.ts';

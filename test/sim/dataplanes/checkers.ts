@@ -1,5 +1,5 @@
 import type { Engine } from '../../../src/engine/graph.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { MakeChecker } from '../checkers/checker.ts';
 import type { World } from '../world.ts';
 import { expectedRows, type Fleet } from './oracle.ts';

@@ -1,4 +1,4 @@
-import { compareText, type JsonObject, objectOf, objectsOf, textOf } from '../../../src/model/json.ts';
+import { compareText, type JsonObject, objectOf, objectsOf, textOf } from '../../../src/model/text/json.ts';
 import { NAMESPACE } from './fleet.ts';
 
 /** The data planes, services and endpoints of a fleet from scratch, by plain loops over its objects. */

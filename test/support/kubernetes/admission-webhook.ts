@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:https';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { createTestAuthority, DAY_MS } from '../test-authority.ts';
 
 /** A validating webhook on this machine that allows everything. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
 import type { WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
-import { objectOf } from '../../../src/model/json.ts';
+import { objectOf } from '../../../src/model/text/json.ts';
 import { noProgram } from '../programs.ts';
 import { type ClusterKind, type ClusterPool, nameOf, type OwnedObject, type TestCluster } from '../test-clusters.ts';
 import { type ApiRequests, createApiRequests } from './api-request.ts';

@@ -8,9 +8,9 @@ import { resourcePath } from '../../../src/adapters/kubernetes/api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { type JsonObject, type JsonValue, objectOf, parseJson, textOf } from '../../../src/model/json.ts';
-import { metadataOf } from '../../../src/model/object-key.ts';
-import { must } from '../../../src/model/result.ts';
+import { type JsonObject, type JsonValue, objectOf, parseJson, textOf } from '../../../src/model/text/json.ts';
+import { metadataOf } from '../../../src/model/objects/object-key.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { silentLog } from '../silent-log.ts';
 import type { ValidationCase } from '../validation-corpus.ts';
 

@@ -1,5 +1,5 @@
 import type { KubeAnswer, KubeClient, KubeRequest } from '../../../src/adapters/kubernetes/api/types.ts';
-import { canonicalJson, isJsonObject, type JsonObject } from '../../../src/model/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject } from '../../../src/model/text/json.ts';
 
 /** An API server in memory: namespaced objects of any kind, with what their writers can rely on. Watches are refused. */
 export interface FakeApi {

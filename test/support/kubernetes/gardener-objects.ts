@@ -1,5 +1,5 @@
 import { furtherAgentRights } from '../../../src/compose/manifests/agent-manifests.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { AGENT_NAMESPACE, type KubernetesTestCluster } from './clusters.ts';
 
 /** What a Gardener would have made of a Shoot with one worker pool, `worker`, in real clusters. */

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from '../../../src/model/json.ts';
+import { type JsonObject, objectOf } from '../../../src/model/text/json.ts';
 import type { ApiRequests } from './api-request.ts';
 
 /** Where the objects of a kind are in the API. */

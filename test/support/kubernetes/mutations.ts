@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/model/text/json.ts';
 import type { KindSchema, Schema } from '../../../src/validation/values/schema.ts';
 
 /** A manifest with one change. */

@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { objectOf } from '../../../src/model/json.ts';
+import { objectOf } from '../../../src/model/text/json.ts';
 import { PROGRAM, until } from '../fleet-processes.ts';
 import type { ApiRequests } from './api-request.ts';
 

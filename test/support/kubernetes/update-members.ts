@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 
 /** Versions of objects of one kind; each is updated to each other one. */
 interface UpdateMembers {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 
 /** Generates manifests, without metadata, whose fields are there or not and have one of a few values. */
 

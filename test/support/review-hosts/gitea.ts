@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../src/model/json.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
 import answers from './answers.json' with { type: 'json' };
 import {
   addComment,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/model/text/json.ts';
 
 /** A comment at the host. */
 export interface HostedComment {

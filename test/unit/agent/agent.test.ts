@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { diagnosticOf } from '../../../src/model/diagnostic.ts';
-import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
-import { type ClusterName, parseFleetName } from '../../../src/model/ids.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
-import { must } from '../../../src/model/result.ts';
+import { diagnosticOf } from '../../../src/model/fleet/diagnostic.ts';
+import { type ClusterName, parseFleetName } from '../../../src/model/fleet/ids.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { objectDigest, snapshotDigest } from '../../../src/model/text/digest.ts';
+import { must } from '../../../src/model/values/result.ts';
 import {
   configMap,
   createAgentWorld,

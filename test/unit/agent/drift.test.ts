@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { ObjectResult } from '../../../src/model/agent.ts';
-import { agentReportKey, DRIFT_REPORT } from '../../../src/model/agent-report.ts';
-import type { AgentSettings } from '../../../src/model/agent-settings.ts';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
-import type { DriftMode } from '../../../src/model/drift.ts';
-import { readDrifts, toldFields } from '../../../src/model/drift.ts';
-import { parseSourceName } from '../../../src/model/ids.ts';
-import { type JsonObject, objectOf } from '../../../src/model/json.ts';
-import { must } from '../../../src/model/result.ts';
+import type { ObjectResult } from '../../../src/model/agent/agent.ts';
+import { agentReportKey, DRIFT_REPORT } from '../../../src/model/agent/agent-report.ts';
+import type { AgentSettings } from '../../../src/model/agent/agent-settings.ts';
+import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import type { DriftMode } from '../../../src/model/fleet/drift.ts';
+import { readDrifts, toldFields } from '../../../src/model/fleet/drift.ts';
+import { parseSourceName } from '../../../src/model/fleet/ids.ts';
+import { objectDigest, snapshotDigest } from '../../../src/model/text/digest.ts';
+import { type JsonObject, objectOf } from '../../../src/model/text/json.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { type AgentWorld, configMap, createConnectedWorld, keyOf, type Said } from '../../support/agent-world.ts';
 
 const a = configMap('a', '1');

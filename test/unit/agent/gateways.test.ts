@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createDiscovery } from '../../../src/agent/discovery/discovery.ts';
 import { EMPTY_INVENTORY } from '../../../src/agent/reconciler/inventory.ts';
-import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import type { ClusterName } from '../../../src/model/ids.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import type { ClusterName } from '../../../src/model/fleet/ids.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { ObservedObject, Stamp } from '../../../src/ports/cluster-api.ts';
 import type { InputSnapshot } from '../../../src/relay/session.ts';
 import { fleet, keyOf } from '../../support/agent-world.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
 
 /** Objects whose content moves to another object: the other one is applied first. */

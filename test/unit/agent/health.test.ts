@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ObjectHealth } from '../../../src/model/object-health/health.ts';
+import type { ObjectHealth } from '../../../src/model/objects/object-health/health.ts';
 import { configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
 
 const a = configMap('a', '1');

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { expect, it, vi } from 'vitest';
 import { OutputHeadSchema } from '../../../generated/relay_pb.ts';
 import { acceptDelta, EMPTY_INVENTORY } from '../../../src/agent/reconciler/inventory.ts';
-import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
 import { packChunks, unpackChunk } from '../../../src/relay/transfer.ts';
 import { createOutputAssembler, outputHead, outputRecords } from '../../../src/relay/wire/output.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentPart, CreateAgentPart } from '../../../src/agent/agent-part.ts';
-import { madeReport, reportsOf } from '../../../src/model/agent-report.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { madeReport, reportsOf } from '../../../src/model/agent/agent-report.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { configMap, createAgentWorld, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
 
 const WEATHER = { kind: 'Weather', name: 'today' };

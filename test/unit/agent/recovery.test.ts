@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
+import { objectDigest, snapshotDigest } from '../../../src/model/text/digest.ts';
 import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
 
 const a = configMap('a', '1');

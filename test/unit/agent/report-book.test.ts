@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createReportBook } from '../../../src/agent/discovery/reports.ts';
 import { API_SERVER_PROBE } from '../../../src/domains/care/model/reports.ts';
-import type { KindState } from '../../../src/model/agent.ts';
-import { agentReportKind, agentReportObject } from '../../../src/model/agent-report.ts';
+import type { KindState } from '../../../src/model/agent/agent.ts';
+import { agentReportKind, agentReportObject } from '../../../src/model/agent/agent-report.ts';
 
 const kind = (name: string, state: KindState['state'] = 'complete'): KindState => ({ kind: name, state, message: '' });
 const PROBE = agentReportKind(API_SERVER_PROBE);

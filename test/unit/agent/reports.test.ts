@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createCare } from '../../../src/domains/care/agent/care.ts';
 import type { CareApi, HealthAnswer } from '../../../src/domains/care/ports/care-api.ts';
-import type { AgentSettings } from '../../../src/model/agent-settings.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { AgentSettings } from '../../../src/model/agent/agent-settings.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { type AgentWorld, configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
 
 const PROBE = 'internal.fleetrelay.dev/ApiServerProbe//healthz' as ObjectKey;

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { type AgentWorld, configMap, createConnectedWorld, keyOf, meta } from '../../support/agent-world.ts';
 
 const refusal = { type: 'failed', reason: 'Invalid', message: 'provided port is already allocated' } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AgentSettings } from '../../../src/model/agent-settings.ts';
+import type { AgentSettings } from '../../../src/model/agent/agent-settings.ts';
 import { configMap, createAgentWorld, createConnectedWorld } from '../../support/agent-world.ts';
 
 const settings: AgentSettings = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createWorkQueue, type WorkQueue } from '../../../src/agent/reconciler/work-queue.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const key = '/ConfigMap/web/a' as ObjectKey;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ClusterView, FleetView, OutputView } from '../../../src/api/server-api.ts';
 import type { Finding } from '../../../src/compose/check/finding.ts';
 import { fleetFindings } from '../../../src/compose/check/fleet.ts';
-import { stopButtonMessage } from '../../../src/model/agent.ts';
+import { stopButtonMessage } from '../../../src/model/agent/agent.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 import { runServer } from '../../support/running-server.ts';
 import { clusterView, fakeApi, fleetView } from '../../support/server-api.ts';

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { allRows } from '../../../src/cli/registry.ts';
 import type { ValidationReport } from '../../../src/compose/validate/report.ts';
-import { diagnosticOf } from '../../../src/model/diagnostic.ts';
+import { diagnosticOf } from '../../../src/model/fleet/diagnostic.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 
 const NAMES = (await allRows()).map(({ name }) => name);

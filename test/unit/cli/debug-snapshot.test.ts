@@ -7,7 +7,7 @@ import { parseTarGzip } from 'nanotar';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { redacted, withoutSecrets } from '../../../src/compose/debug/redact.ts';
 import { takeDebugSnapshot } from '../../../src/compose/debug/snapshot.ts';
-import type { JsonValue } from '../../../src/model/json.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 import { runServer } from '../../support/running-server.ts';
 import { fakeApi, fleetView } from '../../support/server-api.ts';

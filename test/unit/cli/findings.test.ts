@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { excerptOf } from '../../../src/cli/findings/excerpt.ts';
 import { fleetVersions } from '../../../src/cli/kubernetes-versions.ts';
 import type { ResourceOutcome, ValidationReport } from '../../../src/compose/validate/report.ts';
-import { type Diagnostic, diagnosticOf } from '../../../src/model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf } from '../../../src/model/fleet/diagnostic.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 import { runServer } from '../../support/running-server.ts';
 import { clusterView, fakeApi, fleetView } from '../../support/server-api.ts';

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type TextOutput, terminalOf, writeTable } from '../../../src/cli/output.ts';
 import { CLUSTER_COLUMNS } from '../../../src/cli/views.ts';
-import { suggestion } from '../../../src/model/messages.ts';
-import { printable } from '../../../src/model/printable.ts';
+import { suggestion } from '../../../src/model/text/messages.ts';
+import { printable } from '../../../src/model/text/printable.ts';
 
 interface Row {
   readonly name: string;

@@ -10,7 +10,7 @@ import { systemDeps } from '../../../src/compose/kube.ts';
 import { readCheckout } from '../../../src/compose/read-checkout.ts';
 import { evaluate, openStatusFolder, readRecordedClusters } from '../../../src/compose/render/evaluate.ts';
 import { renderingOf } from '../../../src/compose/render/render.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { type CliRun, runCli } from '../../support/cli.ts';
 import { type Archive, parseArchive, unpackArchive } from '../../support/txtar.ts';
 

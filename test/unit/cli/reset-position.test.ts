@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.ts';
 import { resetPosition } from '../../../src/compose/cluster/reset-position.ts';
 import { systemDeps } from '../../../src/compose/kube.ts';
-import { sha256 } from '../../../src/model/digest.ts';
-import { heldDigest } from '../../../src/model/inventory-digest.ts';
+import { heldDigest } from '../../../src/model/agent/inventory-digest.ts';
+import { sha256 } from '../../../src/model/text/digest.ts';
 import { clusterName, configMapKey, FLEET } from '../../support/relay-world.ts';
 
 const POISON = { epoch: 2 ** 53 - 1, sequence: 2 ** 53 - 1 };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type Bag, bagSize, itemsOf, withItem, withoutItem } from '../../../src/engine/collections/bag.ts';
 import { createScopeTable, isWithin } from '../../../src/engine/collections/scopes.ts';
 import { structurallyEqual } from '../../../src/engine/collections/values.ts';
-import { type JsonValue, jsonEquals } from '../../../src/model/json.ts';
+import { type JsonValue, jsonEquals } from '../../../src/model/text/json.ts';
 
 test('a bag is a set', async () => {
   const items = Array.from({ length: 20 }, (_none, at) => ({ at }));

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startAgent } from '../../../src/compose/agent/agent.ts';
 import type { OpenAgentDomain } from '../../../src/compose/agent/agent-domain.ts';
 import { agentDomains } from '../../../src/domains/agents.ts';
-import { parseClusterName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { parseClusterName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 
 let folder: string;

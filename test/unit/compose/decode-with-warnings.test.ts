@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openDecoder } from '../../../src/compose/decoding/decode-with-warnings.ts';
-import { parseSourceName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { parseSourceName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { createFilesSource } from '../../../src/sources/files/files-source.ts';
 import { createFakeFileTree } from '../../support/files-fake-tree.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';

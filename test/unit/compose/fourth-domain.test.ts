@@ -4,9 +4,9 @@ import type { AgentDomain } from '../../../src/compose/agent/agent-domain.ts';
 import { careManifest } from '../../../src/domains/care/manifest/manifest.ts';
 import { healthManifest } from '../../../src/domains/health/manifest/manifest.ts';
 import { createDecoders } from '../../../src/manifest/kinds/decoders.ts';
-import type { LiveObject } from '../../../src/model/agent.ts';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { objectKey } from '../../../src/model/object-key.ts';
+import type { LiveObject } from '../../../src/model/agent/agent.ts';
+import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import { objectKey } from '../../../src/model/objects/object-key.ts';
 import { stageFile } from '../../../src/runtime/replica/sources.ts';
 import { apiFetch } from '../../support/api-fetch.ts';
 import {

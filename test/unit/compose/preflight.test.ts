@@ -6,7 +6,7 @@ import { runAgent } from '../../../src/compose/agent/agent.ts';
 import type { AgentOptions, RunIo, ServeOptions } from '../../../src/compose/options.ts';
 import { refuseMissing } from '../../../src/compose/preflight.ts';
 import { runServe } from '../../../src/compose/serve/serve.ts';
-import type { ClusterName } from '../../../src/model/ids.ts';
+import type { ClusterName } from '../../../src/model/fleet/ids.ts';
 import { freePort } from '../../support/free-port.ts';
 
 let cwd: string;

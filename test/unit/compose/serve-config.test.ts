@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ServeOptions } from '../../../src/compose/options.ts';
 import { resolveServeConfig } from '../../../src/compose/serve/config.ts';
-import { parseFleetName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { parseFleetName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 
 const plain: ServeOptions = { tlsName: [], relaySecretFile: [], logLevel: 'info' };
 

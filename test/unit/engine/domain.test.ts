@@ -8,9 +8,9 @@ import { createEngine, type Engine } from '../../../src/engine/graph.ts';
 import type { Want } from '../../../src/engine/placement/wants.ts';
 import type { StatusPart } from '../../../src/engine/status/declared-status.ts';
 import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
-import { objectDigest } from '../../../src/model/digest.ts';
-import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
-import { objectKey } from '../../../src/model/object-key.ts';
+import { defaultFleetPolicy } from '../../../src/model/fleet/fleet-policy.ts';
+import { objectKey } from '../../../src/model/objects/object-key.ts';
+import { objectDigest } from '../../../src/model/text/digest.ts';
 import { documentsOf } from '../../support/decoding.ts';
 
 /**

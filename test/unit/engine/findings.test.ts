@@ -5,9 +5,9 @@ import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { engineDiagnostics, unusedPaths } from '../../../src/engine/status/diagnostics.ts';
 import { locate } from '../../../src/manifest/locate.ts';
-import { displayLocation } from '../../../src/model/diagnostic.ts';
-import { parseSourceName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { displayLocation } from '../../../src/model/fleet/diagnostic.ts';
+import { parseSourceName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { objectDigest } from '../../../src/model/digest.ts';
-import { type ObjectKey, objectKey } from '../../../src/model/object-key.ts';
+import { type ObjectKey, objectKey } from '../../../src/model/objects/object-key.ts';
+import { objectDigest } from '../../../src/model/text/digest.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 import { clusterYaml } from '../../support/manifests.ts';
 

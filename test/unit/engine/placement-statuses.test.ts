@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/graph.ts';
 import { selects } from '../../../src/engine/placement/matching.ts';
 import { summarise, tallyOfList } from '../../../src/engine/status/progress.ts';
-import type { ObjectResult } from '../../../src/model/agent.ts';
-import type { ConditionValue } from '../../../src/model/conditions.ts';
-import { compareText } from '../../../src/model/json.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectResult } from '../../../src/model/agent/agent.ts';
+import type { ConditionValue } from '../../../src/model/fleet/conditions.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { compareText } from '../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 

@@ -4,10 +4,10 @@ import { createGraph } from '../../../src/engine/collections/graph.ts';
 import type { PlannedObject } from '../../../src/engine/explain/plan.ts';
 import { warningsOf } from '../../../src/engine/explain/plan-warnings.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
-import { createComparison } from '../../../src/model/field-diff.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
-import { objectKey, refOfObject } from '../../../src/model/object-key.ts';
-import { must } from '../../../src/model/result.ts';
+import { objectKey, refOfObject } from '../../../src/model/objects/object-key.ts';
+import { createComparison } from '../../../src/model/text/field-diff.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
+import { must } from '../../../src/model/values/result.ts';
 
 const planned = (action: PlannedObject['action'], before?: JsonObject, after?: JsonObject): PlannedObject => ({
   cluster: 'east',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
-import type { SourceAllow } from '../../../src/model/source-rights.ts';
+import type { SourceAllow } from '../../../src/model/fleet/source-rights.ts';
 import { careWorld, SHOOT, shootYaml } from '../../support/care-world.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml } from '../../support/manifests.ts';

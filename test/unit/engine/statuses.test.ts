@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SHOOT_CONDITIONS } from '../../../src/domains/care/model/shoot.ts';
-import { type KindState, LEFT_OUT } from '../../../src/model/agent.ts';
-import { engineKindIds } from '../../../src/model/engine-kinds.ts';
+import { type KindState, LEFT_OUT } from '../../../src/model/agent/agent.ts';
+import { engineKindIds } from '../../../src/model/fleet/engine-kinds.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 import { clusterYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
 

@@ -6,10 +6,10 @@ import { documentKey } from '../../../src/engine/fleet/sources.ts';
 import type { Engine } from '../../../src/engine/graph.ts';
 import type { Want } from '../../../src/engine/placement/wants.ts';
 import type { StatusPart } from '../../../src/engine/status/declared-status.ts';
-import { objectDigest } from '../../../src/model/digest.ts';
-import { parseClusterName } from '../../../src/model/ids.ts';
-import { objectKey } from '../../../src/model/object-key.ts';
-import { must } from '../../../src/model/result.ts';
+import { parseClusterName } from '../../../src/model/fleet/ids.ts';
+import { objectKey } from '../../../src/model/objects/object-key.ts';
+import { objectDigest } from '../../../src/model/text/digest.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 
 const EAST = must(parseClusterName('east'));
@@ -160,4 +160,46 @@ it('an object whose maker is not known waits for the kinds of both', () => {
   file('b.yaml', null);
   engine.commit();
   expect(engine.outputs.get('east', CARD)).toMatchObject({ type: 'keep', reason: 'KindUnknown' });
+});
+
+it('a removal waits for the kinds of a domain that contends for the name and has never had it', () => {
+  const { engine, file, inputs } = world();
+  // A document has the object, and was computed from nothing.
+  file('b.yaml', mirror('blue-one'));
+  engine.commit();
+  deliver(engine);
+  const { madeBy: _, ...declared } = inputs.ledger.get('east', CARD) ?? expect.fail();
+  inputs.ledger.set('east', CARD, { ...declared, scope: [] });
+  inputs.contenders.set('east', CARD, { origins: [], scope: [EAST] });
+  inputs.kinds.set('east', '/Service', { kind: '/Service', state: 'unknown', message: 'forbidden' });
+  file('b.yaml', null);
+  engine.commit();
+  expect(engine.outputs.get('east', CARD)).toMatchObject({ type: 'keep', reason: 'KindUnknown' });
+});
+
+it('the domain that has the object keeps it when its document moves to another file', () => {
+  const { engine, file } = world();
+  file('a.yaml', mirror('red-one'));
+  engine.commit();
+  deliver(engine);
+  file('b.yaml', mirror('blue-one'));
+  file('a.yaml', null);
+  file('c.yaml', mirror('red-one'));
+  engine.commit();
+  expect(makerOf(engine)).toBe('red');
+});
+
+it('another domain replaces the object only when the cluster has been read completely', () => {
+  const { engine, file, inputs } = world();
+  file('a.yaml', mirror('red-one'));
+  engine.commit();
+  deliver(engine);
+  inputs.snapshots.set('', 'east', { since: 0, isArriving: true });
+  file('b.yaml', mirror('blue-one'));
+  file('a.yaml', null);
+  engine.commit();
+  expect(engine.outputs.get('east', CARD)).toMatchObject({ type: 'keep', reason: 'SnapshotArriving' });
+  inputs.snapshots.set('', 'east', { since: 0 });
+  engine.commit();
+  expect(makerOf(engine)).toBe('blue');
 });

@@ -3,7 +3,7 @@ import { careDefaults } from '../../../src/domains/care/model/settings.ts';
 import { decoders } from '../../../src/domains/decoders.ts';
 import { healthDefaults } from '../../../src/domains/health/model/settings.ts';
 import { locate } from '../../../src/manifest/locate.ts';
-import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
+import { defaultFleetPolicy } from '../../../src/model/fleet/fleet-policy.ts';
 import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf, complaints, contentOf, documentsOf } from '../../support/decoding.ts';
 

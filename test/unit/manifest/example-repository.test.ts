@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { validatePaths } from '../../../src/compose/validate/validate.ts';
-import type { DocumentContent } from '../../../src/model/desired.ts';
-import { type EngineKind, engineKindIds } from '../../../src/model/engine-kinds.ts';
+import type { DocumentContent } from '../../../src/model/fleet/desired.ts';
+import { type EngineKind, engineKindIds } from '../../../src/model/fleet/engine-kinds.ts';
 import { decodeFile } from '../../support/decode-file.ts';
 
 const folder = 'examples/repo';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { globProblem } from '../../../src/manifest/kinds/decoders.ts';
 import { labelKeyProblem, labelValueProblem } from '../../../src/manifest/kinds/selectors.ts';
-import { suggestion } from '../../../src/model/messages.ts';
+import { suggestion } from '../../../src/model/text/messages.ts';
 
 describe('globProblem', () => {
   it.each([

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DecodeLimits, defaultDecodeLimits } from '../../../src/manifest/limits.ts';
-import { compileGlob } from '../../../src/model/glob.ts';
-import { canonicalJson } from '../../../src/model/json.ts';
+import { compileGlob } from '../../../src/model/text/glob.ts';
+import { canonicalJson } from '../../../src/model/text/json.ts';
 import { applyFixes } from '../../../src/validation/fixes.ts';
 import { suppress } from '../../../src/validation/suppressions.ts';
 import { decodeFile } from '../../support/decode-file.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { readYaml } from '../../../src/manifest/read-yaml.ts';
 import { readText } from '../../../src/manifest/text.ts';
-import type { JsonValue } from '../../../src/model/json.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
 import { kubectlReadings } from '../../support/kubectl-yaml.ts';
 
 /** The documents that are not null; null: the text is refused. */

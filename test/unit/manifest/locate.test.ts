@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decoders } from '../../../src/domains/decoders.ts';
 import { locate } from '../../../src/manifest/locate.ts';
-import type { WrittenPath } from '../../../src/model/field-path.ts';
+import type { WrittenPath } from '../../../src/model/text/field-path.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 const TEXT = `# first

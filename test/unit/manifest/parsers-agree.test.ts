@@ -5,7 +5,7 @@ import { Document, parseAllDocuments } from 'yaml';
 import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { readJson } from '../../../src/manifest/read-json.ts';
 import { readYaml } from '../../../src/manifest/read-yaml.ts';
-import { type JsonValue, jsonEquals } from '../../../src/model/json.ts';
+import { type JsonValue, jsonEquals } from '../../../src/model/text/json.ts';
 
 const WORDS = [
   'yes',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { careSection } from '../../../src/domains/care/engine/settings.ts';
 import { careDefaults } from '../../../src/domains/care/model/settings.ts';
-import { boundPolicy, defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
+import { boundPolicy, defaultFleetPolicy } from '../../../src/model/fleet/fleet-policy.ts';
 
 const unbounded = { guards: {}, safeModes: ['strict', 'scoped', 'off'], webhookRemediator: true } as const;
 const policy = {

@@ -5,7 +5,7 @@ import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { printChanged } from '../../../src/manifest/print-changed.ts';
 import { readYaml } from '../../../src/manifest/read-yaml.ts';
 import { splitDocuments } from '../../../src/manifest/split-documents.ts';
-import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/model/text/json.ts';
 
 /** Prints a text whose value is changed by a function. */
 function change(text: string, to: (value: JsonObject) => JsonValue): string {

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { printYaml } from '../../../src/manifest/print-yaml.ts';
 import { readYaml } from '../../../src/manifest/read-yaml.ts';
-import type { JsonValue } from '../../../src/model/json.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
 
 /** Each is text, and is something else for kubectl, YAML 1.1 or YAML 1.2 if it has no quotes. */
 const WORDS = [

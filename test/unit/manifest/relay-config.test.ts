@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
-import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../../src/model/fleet/diagnostic.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 const HEADER = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: RelayConfig\n';

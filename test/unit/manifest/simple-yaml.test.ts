@@ -7,7 +7,7 @@ import { composeDocuments } from '../../../src/manifest/compose-documents.ts';
 import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { readYaml } from '../../../src/manifest/read-yaml.ts';
 import { readSimpleYaml } from '../../../src/manifest/simple-yaml.ts';
-import type { JsonValue } from '../../../src/model/json.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
 import { parseArchive } from '../../support/txtar.ts';
 
 const simple = (text: string) => readSimpleYaml(text, defaultDecodeLimits);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../../src/model/fleet/diagnostic.ts';
 import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf, complaints } from '../../support/decoding.ts';
 

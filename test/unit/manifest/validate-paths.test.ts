@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { validatePaths } from '../../../src/compose/validate/validate.ts';
-import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../../src/model/fleet/diagnostic.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 const GOOD = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n';

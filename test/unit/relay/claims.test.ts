@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentHolding } from '../../../src/model/agent.ts';
-import { heldDigest } from '../../../src/model/inventory-digest.ts';
+import type { AgentHolding } from '../../../src/model/agent/agent.ts';
+import { heldDigest } from '../../../src/model/agent/inventory-digest.ts';
 import { createRelayHarness, EAST } from '../../support/relay-harness.ts';
 import { deltaOf, type Outputs } from '../../support/relay-world.ts';
 

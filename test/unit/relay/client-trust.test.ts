@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
-import { TAKES_ROOTS } from '../../../src/model/agent.ts';
-import { snapshotDigest } from '../../../src/model/digest.ts';
-import type { FleetName } from '../../../src/model/ids.ts';
+import { TAKES_ROOTS } from '../../../src/model/agent/agent.ts';
+import type { FleetName } from '../../../src/model/fleet/ids.ts';
+import { snapshotDigest } from '../../../src/model/text/digest.ts';
 import type { IncomingStream, RegistrationAnswer, StreamEnd } from '../../../src/ports/transport.ts';
 import {
   type ClientCertificateSource,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TAKES_SETTINGS } from '../../../src/model/agent.ts';
-import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import type { Digest } from '../../../src/model/ids.ts';
-import { comparePositions, type OutputPosition } from '../../../src/model/output.ts';
+import { TAKES_SETTINGS } from '../../../src/model/agent/agent.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import type { Digest } from '../../../src/model/fleet/ids.ts';
+import { comparePositions, type OutputPosition } from '../../../src/model/fleet/output.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';
 import { createRelayHarness, EAST, type RelayHarness } from '../../support/relay-harness.ts';
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type ObjectResult, TAKES_SETTINGS, TAKES_SUSPENDED } from '../../../src/model/agent.ts';
-import { NO_SETTINGS, settingsText } from '../../../src/model/agent-settings.ts';
-import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
+import { type ObjectResult, TAKES_SETTINGS, TAKES_SUSPENDED } from '../../../src/model/agent/agent.ts';
+import { NO_SETTINGS, settingsText } from '../../../src/model/agent/agent-settings.ts';
+import { objectDigest, sha256, snapshotDigest } from '../../../src/model/text/digest.ts';
 import type { IncomingStream } from '../../../src/ports/transport.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';

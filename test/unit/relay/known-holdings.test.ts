@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type InventoryEntry, TAKES_SETTINGS } from '../../../src/model/agent.ts';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { sha256 } from '../../../src/model/digest.ts';
+import { type InventoryEntry, TAKES_SETTINGS } from '../../../src/model/agent/agent.ts';
+import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import { sha256 } from '../../../src/model/text/digest.ts';
 import { createRelayHarness, EAST } from '../../support/relay-harness.ts';
 import { configMapKey, deltaOf, type Outputs } from '../../support/relay-world.ts';
 

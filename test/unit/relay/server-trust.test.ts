@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { TAKES_ROOTS } from '../../../src/model/agent.ts';
+import { TAKES_ROOTS } from '../../../src/model/agent/agent.ts';
 import type { RegistrationAnswer, ServerTransport, TransportListener } from '../../../src/ports/transport.ts';
 import { createRelayServer } from '../../../src/relay/server.ts';
 import type { RelayServerOptions } from '../../../src/relay/server-state.ts';

@@ -9,15 +9,15 @@ import {
   TAKES_INJECTOR,
   TAKES_LIVE_OPT_OUTS,
   TAKES_SETTINGS,
-} from '../../../src/model/agent.ts';
-import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
-import { objectDigest } from '../../../src/model/digest.ts';
-import { parseFleetName } from '../../../src/model/ids.ts';
-import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
-import type { SequencedDelta } from '../../../src/model/output.ts';
-import { PackedText } from '../../../src/model/packed-texts.ts';
-import { must } from '../../../src/model/result.ts';
+} from '../../../src/model/agent/agent.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
+import { parseFleetName } from '../../../src/model/fleet/ids.ts';
+import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { objectDigest } from '../../../src/model/text/digest.ts';
+import { canonicalJson, type JsonObject } from '../../../src/model/text/json.ts';
+import { PackedText } from '../../../src/model/values/packed-texts.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { Log, LogData } from '../../../src/ports/log.ts';
 import { createRelayServer } from '../../../src/relay/server.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';

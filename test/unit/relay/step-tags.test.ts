@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sha256 } from '../../../src/model/digest.ts';
+import { sha256 } from '../../../src/model/text/digest.ts';
 import { createStepTags, type TaggedStep } from '../../../src/relay/trust/step-tags.ts';
 import { clusterId, clusterName, FLEET } from '../../support/relay-world.ts';
 

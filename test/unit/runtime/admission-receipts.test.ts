@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Receipt } from '../../../src/model/receipt.ts';
+import type { Receipt } from '../../../src/model/fleet/receipt.ts';
 import { createAdmissionReceipts } from '../../../src/runtime/replica/admission-receipts.ts';
 
 /** A replica that has admitted what it has read. `commit`: a commit of the loop. */

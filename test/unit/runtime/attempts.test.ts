@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { TAKES_ATTEMPTS } from '../../../src/model/agent.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { TAKES_ATTEMPTS } from '../../../src/model/agent/agent.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { startedReplicas } from '../../support/replica-world.ts';

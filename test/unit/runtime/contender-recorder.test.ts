@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { engineDomains } from '../../../src/domains/engines.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
-import { parseSourceName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { parseSourceName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { createContenderRecorder } from '../../../src/runtime/ledger/recorders.ts';
 
 it.each(['leader', 'follower'] as const)(

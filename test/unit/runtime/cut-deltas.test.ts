@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { guards, names, restart, startedWorld } from '../../support/started-world.ts';

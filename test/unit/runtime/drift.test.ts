@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../../src/api/server-api.ts';
-import type { DriftMode } from '../../../src/model/drift.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { DriftMode } from '../../../src/model/fleet/drift.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { abc, base, restart, startedWorld } from '../../support/started-world.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { comparePositions, type OutputPosition } from '../../../src/model/output.ts';
+import { comparePositions, type OutputPosition } from '../../../src/model/fleet/output.ts';
 import { type DesiredFiles, declaredFor, isReadable, isWhole, repairedFiles } from '../../support/desired-files.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { isLong } from '../../support/long.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeltaView, HistoryRequest } from '../../../src/api/history-api.ts';
-import type { Digest } from '../../../src/model/ids.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { Digest } from '../../../src/model/fleet/ids.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { createClusterLog } from '../../../src/runtime/history/cluster-log.ts';
 import {
   type DeltaRecord,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KindState } from '../../../src/model/agent.ts';
+import type { KindState } from '../../../src/model/agent/agent.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { policyYaml } from '../../support/manifests.ts';
 import { base, names, restart, typo } from '../../support/started-world.ts';

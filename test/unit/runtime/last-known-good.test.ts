@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EngineKind, engineKindIds, engineKinds } from '../../../src/model/engine-kinds.ts';
+import { type EngineKind, engineKindIds, engineKinds } from '../../../src/model/fleet/engine-kinds.ts';
 import type { FleetWorld } from '../../support/fleet-world.ts';
 import { base, restart, startedWorld, typo } from '../../support/started-world.ts';
 import { keysOf } from '../../support/stored-maps.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KindState } from '../../../src/model/agent.ts';
+import type { KindState } from '../../../src/model/agent/agent.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import {
   type FakeReplica,

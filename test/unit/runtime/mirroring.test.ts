@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { objectOf } from '../../../src/model/json.ts';
+import { objectOf } from '../../../src/model/text/json.ts';
 import type { FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
 import { discoverOne, kindsOf, liveService, liveSlice, mirrorYaml, restartWithout } from '../../support/mirrors.ts';

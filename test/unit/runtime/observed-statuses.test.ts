@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseJsonBytes } from '../../../src/model/json.ts';
+import { parseJsonBytes } from '../../../src/model/text/json.ts';
 import { createCutWorld } from '../../support/cut-world.ts';
 import {
   clusterResource,

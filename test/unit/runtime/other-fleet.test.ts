@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { parseFleetName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { parseFleetName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { createFleetWorld, fleetName } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
 

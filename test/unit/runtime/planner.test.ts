@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseSourceName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
-import { defaultRevisionLimits } from '../../../src/model/revision-limits.ts';
+import { parseSourceName } from '../../../src/model/fleet/ids.ts';
+import { defaultRevisionLimits } from '../../../src/model/limits/revision-limits.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { RefChanges, RefReading, RefRefusal, Source } from '../../../src/ports/source.ts';
 import { type FinishedPlan, type PlanJob, planAbout } from '../../../src/runtime/plans/plan-job.ts';
 import { createPlanner } from '../../../src/runtime/plans/planner.ts';

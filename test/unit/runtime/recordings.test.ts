@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createKeyedHash } from '../../../src/adapters/system/keyed-hash.ts';
 import { writeRecording } from '../../../src/compose/snapshot/record.ts';
 import { diffRecordings, replayRecording } from '../../../src/compose/snapshot/replay.ts';
-import { sha256 } from '../../../src/model/digest.ts';
+import { sha256 } from '../../../src/model/text/digest.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
 import { engineOf } from '../../support/plan-of-engine.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseClusterName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { parseClusterName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { RelayRefusal } from '../../../src/relay/session.ts';
 import { nextRecord, type RefusalRecord } from '../../../src/runtime/refused-agents.ts';
 import type { FleetWorld } from '../../support/fleet-world.ts';

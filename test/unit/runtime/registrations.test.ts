@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AgentHello } from '../../../src/model/agent.ts';
-import { parseClusterId, parseClusterName } from '../../../src/model/ids.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
-import { must } from '../../../src/model/result.ts';
+import type { AgentHello } from '../../../src/model/agent/agent.ts';
+import { parseClusterId, parseClusterName } from '../../../src/model/fleet/ids.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { HelloDecision, RegistrationRequest } from '../../../src/relay/session.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { base, startedWorld } from '../../support/started-world.ts';

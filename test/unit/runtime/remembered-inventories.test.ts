@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { InventoryEntry } from '../../../src/model/agent.ts';
-import type { ClusterName } from '../../../src/model/ids.ts';
-import { inventoryDigest } from '../../../src/model/inventory-digest.ts';
+import type { InventoryEntry } from '../../../src/model/agent/agent.ts';
+import { inventoryDigest } from '../../../src/model/agent/inventory-digest.ts';
+import type { ClusterName } from '../../../src/model/fleet/ids.ts';
 import type { AgentListener } from '../../../src/relay/session.ts';
 import type { FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';

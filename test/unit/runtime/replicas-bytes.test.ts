@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { canonicalJson, type JsonValue } from '../../../src/model/json.ts';
+import { canonicalJson, type JsonValue } from '../../../src/model/text/json.ts';
 import { configMapYaml, placementYaml } from '../../support/manifests.ts';
 import { discoverOne, kindsOf, liveService, liveSlice, mirrorYaml } from '../../support/mirrors.ts';
 import { createReplicaWorld, type FakeReplica } from '../../support/replica-world.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseJsonBytes } from '../../../src/model/json.ts';
+import { parseJsonBytes } from '../../../src/model/text/json.ts';
 import { recordKey } from '../../../src/runtime/ledger/records.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { createReplicaWorld, heldAt } from '../../support/replica-world.ts';

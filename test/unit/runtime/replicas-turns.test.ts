@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sha256 } from '../../../src/model/digest.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { sha256 } from '../../../src/model/text/digest.ts';
 import type { Lease } from '../../../src/ports/lease.ts';
 import type { FakeAgent } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';

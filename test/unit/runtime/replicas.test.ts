@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, type JsonValue } from '../../../src/model/json.ts';
-import { comparePositions } from '../../../src/model/output.ts';
+import { comparePositions } from '../../../src/model/fleet/output.ts';
+import { canonicalJson, type JsonValue } from '../../../src/model/text/json.ts';
 import { configMapYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
 import {
   createReplicaWorld,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
-import type { KindState, LiveObject } from '../../../src/model/agent.ts';
-import { objectDigest } from '../../../src/model/digest.ts';
-import type { ClusterName } from '../../../src/model/ids.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { KindState, LiveObject } from '../../../src/model/agent/agent.ts';
+import type { ClusterName } from '../../../src/model/fleet/ids.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { objectDigest } from '../../../src/model/text/digest.ts';
 import type { SnapshotStore, StoreWrite } from '../../../src/ports/snapshot-store.ts';
 import { STORE_FORMAT } from '../../../src/runtime/ledger/records.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';

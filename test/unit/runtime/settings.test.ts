@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { healthDefaults } from '../../../src/domains/health/model/settings.ts';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
+import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { policyYaml } from '../../support/manifests.ts';
 import { base, restart, startedWorld, typo } from '../../support/started-world.ts';

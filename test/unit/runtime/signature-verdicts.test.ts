@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { sha256 } from '../../../src/model/digest.ts';
-import type { FileSignatures } from '../../../src/model/file-signature.ts';
-import type { JsonValue } from '../../../src/model/json.ts';
+import type { FileSignatures } from '../../../src/model/fleet/file-signature.ts';
+import { sha256 } from '../../../src/model/text/digest.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
 import { admissionJson, parseAdmission } from '../../../src/runtime/replica/admission.ts';
 import { createReplicaWorld, type FakeReplica } from '../../support/replica-world.ts';
 import { base } from '../../support/started-world.ts';

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/graph.ts';
-import type { AgentHolding, InventoryEntry } from '../../../src/model/agent.ts';
-import { canonicalJson, compareText, type JsonValue } from '../../../src/model/json.ts';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { AgentHolding, InventoryEntry } from '../../../src/model/agent/agent.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { canonicalJson, compareText, type JsonValue } from '../../../src/model/text/json.ts';
 import { type CutWorld, createCutWorld } from '../../support/cut-world.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../support/manifests.ts';

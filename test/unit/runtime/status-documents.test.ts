@@ -3,8 +3,8 @@ import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import type { DeclaredStatus } from '../../../src/engine/status/declared-status.ts';
 import { printYaml } from '../../../src/manifest/print-yaml.ts';
-import type { ConditionValue } from '../../../src/model/conditions.ts';
-import type { JsonValue } from '../../../src/model/json.ts';
+import type { ConditionValue } from '../../../src/model/fleet/conditions.ts';
+import type { JsonValue } from '../../../src/model/text/json.ts';
 import { declaredDocument, nothingWritten, writtenBefore } from '../../../src/runtime/status/status-documents.ts';
 import { statusOf } from '../../../src/sinks/kubernetes/status-content.ts';
 

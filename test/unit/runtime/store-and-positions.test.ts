@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
-import { comparePositions, type OutputPosition } from '../../../src/model/output.ts';
+import { comparePositions, type OutputPosition } from '../../../src/model/fleet/output.ts';
 import { createJournal } from '../../../src/runtime/stored/journal.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';

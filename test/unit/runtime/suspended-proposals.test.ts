@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { comparePositions } from '../../../src/model/output.ts';
+import { comparePositions } from '../../../src/model/fleet/output.ts';
 import { createCutWorld } from '../../support/cut-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { createMemoryLease } from '../../support/memory-lease.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { KINDS_AS_WRITTEN } from '../../../src/model/agent.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import { KINDS_AS_WRITTEN } from '../../../src/model/agent/agent.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml } from '../../support/manifests.ts';
 

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { careDefaults } from '../../../src/domains/care/model/settings.ts';
 import { healthDefaults } from '../../../src/domains/health/model/settings.ts';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
-import { defaultFleetPolicy, settingsOfPolicy } from '../../../src/model/fleet-policy.ts';
-import { parseGoDuration } from '../../../src/model/go-duration.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../src/model/json.ts';
-import { ok } from '../../../src/model/result.ts';
+import { defaultFleetPolicy, settingsOfPolicy } from '../../../src/model/fleet/fleet-policy.ts';
+import { parseGoDuration } from '../../../src/model/text/go-duration.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../src/model/text/json.ts';
+import { ok } from '../../../src/model/values/result.ts';
 import { decodeFile } from '../../support/decode-file.ts';
 
 const names = readdirSync('schemas').sort();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Receipt } from '../../../src/model/receipt.ts';
+import type { Receipt } from '../../../src/model/fleet/receipt.ts';
 import { actsOf } from '../../../src/server/acts.ts';
 import type { PeopleApi } from '../../../src/server/people-api.ts';
 import { apiFetch } from '../../support/api-fetch.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseClusterName } from '../../../src/model/ids.ts';
-import { must } from '../../../src/model/result.ts';
+import { parseClusterName } from '../../../src/model/fleet/ids.ts';
+import { must } from '../../../src/model/values/result.ts';
 import {
   createServerMetrics,
   type ReplicaFigures,

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { ObjectKey } from '../../../src/model/object-key.ts';
-import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import type { SimAgent } from '../../sim/actors/agent.ts';
 import { noWrongDeletion } from '../../sim/checkers/no-wrong-deletion.ts';
 import type { Doc, FileModel } from '../../sim/desired.ts';

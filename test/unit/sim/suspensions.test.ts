@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Digest, parseSourceName } from '../../../src/model/ids.ts';
-import type { SequencedDelta } from '../../../src/model/output.ts';
-import { must } from '../../../src/model/result.ts';
+import { type Digest, parseSourceName } from '../../../src/model/fleet/ids.ts';
+import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
+import { must } from '../../../src/model/values/result.ts';
 import { suspensions } from '../../sim/checkers/suspensions.ts';
 import { createWorld } from '../../sim/world.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { displayPath } from '../../../src/model/field-path.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import { displayPath } from '../../../src/model/text/field-path.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { createKindTable } from '../../../src/validation/kind-table.ts';
 import { openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FieldProblem, fieldError, typeFix, withFix } from '../../../src/manifest/problem.ts';
-import type { Diagnostic } from '../../../src/model/diagnostic.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { Diagnostic } from '../../../src/model/fleet/diagnostic.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { applyFixes, type FixedText } from '../../../src/validation/fixes.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../../src/model/fleet/diagnostic.ts';
 import { diagnosticsOfCase, validationCases } from '../../support/validation-corpus.ts';
 
 const cases = new Map(validationCases('refused').map((each) => [each.name, each]));

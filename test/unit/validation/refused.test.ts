@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../../src/model/fleet/diagnostic.ts';
 import { diagnosticsOfCase, errorsOf, validationCases } from '../../support/validation-corpus.ts';
 
 describe('manifests that an API server refuses', () => {

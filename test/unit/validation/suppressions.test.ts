@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Diagnostic, diagnosticOf } from '../../../src/model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf } from '../../../src/model/fleet/diagnostic.ts';
 import { suppress } from '../../../src/validation/suppressions.ts';
 import { decodeFile } from '../../support/decode-file.ts';
 import { bytesOf } from '../../support/decoding.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/model/json.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { createObjectCheck } from '../../../src/validation/check-object.ts';
 import { type KubernetesVersion, openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
 

@@ -1,6 +1,6 @@
 /** Folders for the rules across files: manifests that are valid enough, and refer to each other by a few common names. */
 import { dump } from 'js-yaml';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../../src/model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../../src/model/text/json.ts';
 import { type Chance, changedValue, type FuzzCorpus } from './inputs.ts';
 
 /** A file of a folder. */

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git';
-import { errorText } from '../../../model/messages.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import type { Connections } from '../../system/connections.ts';
 
 /** Why a request has no useful answer. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
-import { errorText } from '../../../model/messages.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import { gitCopyError } from '../../../ports/git-repo.ts';
 import { type GitObject, type GitObjects, isObjectId } from '../git-objects.ts';
 import {

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { errorText } from '../../../model/messages.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import type { GitFailure, GitPublishRequest } from '../../../ports/git-repo.ts';
 import { createConnections } from '../../system/connections.ts';
 import { failed } from '../failures.ts';

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import git, { STAGE } from 'isomorphic-git';
-import { selfAndAncestors } from '../../../model/glob.ts';
-import { defaultRevisionLimits, excessOf, excessText } from '../../../model/revision-limits.ts';
+import { defaultRevisionLimits, excessOf, excessText } from '../../../model/limits/revision-limits.ts';
+import { selfAndAncestors } from '../../../model/text/glob.ts';
 import { kindOfMode } from '../tree-object.ts';
 import { ANY_MANIFEST, type Listed, prefixOf, repositoryOf } from '../work-tree-place.ts';
 

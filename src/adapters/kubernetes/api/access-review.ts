@@ -1,4 +1,4 @@
-import { objectOf } from '../../../model/json.ts';
+import { objectOf } from '../../../model/text/json.ts';
 import type { ApiResource, KubeClient } from './types.ts';
 
 const ANSWER_MS = 5_000;

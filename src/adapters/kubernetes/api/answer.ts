@@ -7,8 +7,8 @@ import {
   objectsOf,
   parseJson,
   textOf,
-} from '../../../model/json.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+} from '../../../model/text/json.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 import { MAX_BODY_BYTES } from './limits.ts';
 import type { KubeAnswer, KubeRefusal } from './types.ts';
 

@@ -1,7 +1,7 @@
-import { KUBERNETES_VERSION } from '../../../model/agent.ts';
-import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { parseObjectRef } from '../../../model/object-key.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import { KUBERNETES_VERSION } from '../../../model/agent/agent.ts';
+import { parseObjectRef } from '../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from './types.ts';
 
 /** Aggregated discovery: all kinds in one answer. Kubernetes has it since 1.27, as v2 since 1.30. */

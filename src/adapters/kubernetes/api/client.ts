@@ -1,7 +1,7 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { JsonObject } from '../../../model/json.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/random.ts';
 import { readAnswer, readTextAnswer } from './answer.ts';

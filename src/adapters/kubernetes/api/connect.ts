@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 import { createKubeClient } from './client.ts';
 import { createCredentials } from './credentials.ts';
 import { type KubeconfigContext, readKubeconfig } from './kubeconfig.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { identityOf, type ReadIdentity, type TlsIdentity } from './identity.ts';
 import type { KubeconfigContext } from './kubeconfig.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { JsonObject } from '../../../model/json.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import { givenText, type KubeconfigContext } from './kubeconfig.ts';
 
 /** How a connection is made and how its requests are authenticated. */

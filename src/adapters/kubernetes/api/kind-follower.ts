@@ -1,7 +1,7 @@
-import { backOffMs } from '../../../model/back-off.ts';
-import type { JsonObject } from '../../../model/json.ts';
-import { annotationOf } from '../../../model/object-key.ts';
-import { isOlderVersion } from '../../../model/resource-version.ts';
+import { backOffMs } from '../../../model/limits/back-off.ts';
+import { annotationOf } from '../../../model/objects/object-key.ts';
+import { isOlderVersion } from '../../../model/objects/resource-version.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/random.ts';
 import {

@@ -1,7 +1,14 @@
-import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
-import { kindOf, metadataOf, nameOfKind, type ObjectKey, objectKey, objectRefOf } from '../../../model/object-key.ts';
-import { isOlderVersion } from '../../../model/resource-version.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import {
+  kindOf,
+  metadataOf,
+  nameOfKind,
+  type ObjectKey,
+  objectKey,
+  objectRefOf,
+} from '../../../model/objects/object-key.ts';
+import { isOlderVersion } from '../../../model/objects/resource-version.ts';
+import { type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 import { LIST_MS, MAX_LIST_OBJECTS, MAX_LIST_PAGES, PAGE_MS } from './limits.ts';
 import { METADATA_OF_LIST } from './metadata-only.ts';
 import { resourcePath } from './paths.ts';

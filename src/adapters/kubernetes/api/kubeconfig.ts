@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { load } from 'js-yaml';
 import { isLoopback } from '../../../http/loopback.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectsOf } from '../../../model/json.ts';
-import { errorText } from '../../../model/messages.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectsOf } from '../../../model/text/json.ts';
+import { errorText } from '../../../model/text/messages.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 
 /** The cluster and the user of a kubeconfig's context. Paths are absolute. */
 export interface KubeconfigContext {

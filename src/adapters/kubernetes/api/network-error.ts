@@ -1,4 +1,4 @@
-import { HAS_EXPIRED, NOT_YET_VALID } from '../../../model/wrong-clock.ts';
+import { HAS_EXPIRED, NOT_YET_VALID } from '../../../model/text/wrong-clock.ts';
 
 /** A network error in words for people. Errors of sockets often have no message of their own. */
 export function networkErrorText(error: unknown): string {

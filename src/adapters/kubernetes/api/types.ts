@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../model/json.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
+import type { ObjectKey } from '../../../model/objects/object-key.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { Random } from '../../../ports/random.ts';

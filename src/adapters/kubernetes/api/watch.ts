@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { isJsonObject, parseJson } from '../../../model/json.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import { isJsonObject, parseJson } from '../../../model/text/json.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { checkEncoding, readAnswer, readStatus, refusalOfText } from './answer.ts';
 import { MAX_EVENT_BYTES, WATCH_OPEN_MS } from './limits.ts';

@@ -1,6 +1,6 @@
-import type { AgentSettings } from '../../../model/agent-settings.ts';
-import type { JsonObject } from '../../../model/json.ts';
-import { annotationOf, kindOf, type ObjectKey } from '../../../model/object-key.ts';
+import type { AgentSettings } from '../../../model/agent/agent-settings.ts';
+import { annotationOf, kindOf, type ObjectKey } from '../../../model/objects/object-key.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 
 /** What people write onto objects; each has its meaning in one place only. */
 export const ADOPT = 'fleetrelay.dev/adopt';

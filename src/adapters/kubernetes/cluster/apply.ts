@@ -1,7 +1,7 @@
-import { type JsonObject, textOf } from '../../../model/json.ts';
-import { annotationOf, displayKey, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
-import { REQUEST_BYTES } from '../../../model/object-size.ts';
-import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
+import { refusedInOwnNamespace } from '../../../model/agent/own-namespace.ts';
+import { annotationOf, displayKey, nameOfKind, objectRefOf } from '../../../model/objects/object-key.ts';
+import { REQUEST_BYTES } from '../../../model/objects/object-size.ts';
+import { type JsonObject, textOf } from '../../../model/text/json.ts';
 import type { ApplyOutcome, ApplyRequest, Differences, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { KubeAnswer } from '../api/types.ts';
 import { ADOPT_FROM, mayTakeOver, optsOut, RECONCILE } from './annotations.ts';

@@ -1,11 +1,11 @@
-import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.ts';
-import { createFlapping } from '../../../model/flapping.ts';
-import type { LoadEvaluator } from '../../../model/health-check.ts';
-import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
-import { textOf } from '../../../model/json.ts';
-import { kindOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import type { Rate } from '../../../model/rate-limit.ts';
-import { must } from '../../../model/result.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../model/agent/agent-settings.ts';
+import { type ClusterId, parseClusterId } from '../../../model/fleet/ids.ts';
+import { createFlapping } from '../../../model/limits/flapping.ts';
+import type { Rate } from '../../../model/limits/rate-limit.ts';
+import type { LoadEvaluator } from '../../../model/objects/health-check.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { textOf } from '../../../model/text/json.ts';
+import { must } from '../../../model/values/result.ts';
 import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
 import { resourcePath } from '../api/paths.ts';
@@ -50,7 +50,7 @@ export interface KubernetesAccess {
   readonly writing: Writing;
   /** For requests that do not end with the right to write. None waits for another, and none counts for `onSilence`. */
   readonly reader: KubeClient;
-  /** As of {@link NoticingClient}, of the requests of the adapter. */
+  /** See {@link NoticingClient}: of the requests of the adapter. */
   readonly onSilence: NoticingClient['onSilence'];
   /** The agent's own namespace. */
   readonly namespace: string;
@@ -123,7 +123,13 @@ export async function createKubernetesCluster(
       await inventory.save(change);
       live.owns(change.put.map(placeOf));
     },
-    access: { writing, reader: options.reader ?? given.client, onSilence, ...options },
+    access: {
+      writing,
+      reader: options.reader ?? given.client,
+      onSilence,
+      namespace: options.namespace,
+      ...(options.holder && { holder: options.holder }),
+    },
     close: live.close,
   };
 }

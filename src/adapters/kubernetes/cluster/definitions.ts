@@ -1,7 +1,7 @@
-import { backOffMs } from '../../../model/back-off.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { objectHealth } from '../../../model/object-health/object-health.ts';
-import { displayKey, metadataOf, type ObjectKey } from '../../../model/object-key.ts';
+import { backOffMs } from '../../../model/limits/back-off.ts';
+import { objectHealth } from '../../../model/objects/object-health/object-health.ts';
+import { displayKey, metadataOf, type ObjectKey } from '../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, KubeClient } from '../api/types.ts';
 import { type Failure, failed, failureOf } from './refusals.ts';

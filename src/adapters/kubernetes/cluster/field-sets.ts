@@ -1,5 +1,5 @@
-import type { FieldNames } from '../../../model/ignored-fields.ts';
-import { isJsonObject, type JsonValue } from '../../../model/json.ts';
+import type { FieldNames } from '../../../model/objects/ignored-fields.ts';
+import { isJsonObject, type JsonValue } from '../../../model/text/json.ts';
 import { child, displayItem, type FieldSet, itemNames, itemOf } from './ownership.ts';
 
 export function isEmpty(fields: FieldSet): boolean {

@@ -1,5 +1,5 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { annotationOf, metadataOf } from '../../../model/object-key.ts';
+import { annotationOf, metadataOf } from '../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
 import type { KubeRequest } from '../api/types.ts';
 import { ADOPT_FROM } from './annotations.ts';
 import { joinedFields } from './field-sets.ts';

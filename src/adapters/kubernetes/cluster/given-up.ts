@@ -1,7 +1,7 @@
-import type { FieldNames } from '../../../model/ignored-fields.ts';
-import type { JsonObject } from '../../../model/json.ts';
-import { displayKey } from '../../../model/object-key.ts';
-import { WRITTEN_ANNOTATIONS } from '../../../model/server-fields.ts';
+import type { FieldNames } from '../../../model/objects/ignored-fields.ts';
+import { displayKey } from '../../../model/objects/object-key.ts';
+import { WRITTEN_ANNOTATIONS } from '../../../model/objects/server-fields.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
 import { ADOPT_FROM } from './annotations.ts';
 import {
@@ -19,7 +19,7 @@ import { type FieldManager, type FieldSet, fieldManagers, isOurs } from './owner
 import { type FieldConflict, listConflicts, managersOf } from './refusals.ts';
 import type { Looking } from './write.ts';
 
-/** No manifest has these (`model/server-fields.ts`), but an earlier version of one may have had them. */
+/** No manifest has these (`model/objects/server-fields.ts`), but an earlier version of one may have had them. */
 const WRITTEN: readonly FieldNames[] = [...WRITTEN_ANNOTATIONS].map((name) => ['metadata', 'annotations', name]);
 
 /** An object that is applied. */

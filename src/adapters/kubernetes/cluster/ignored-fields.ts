@@ -1,5 +1,5 @@
-import { type FieldNames, ignoredFields } from '../../../model/ignored-fields.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { type FieldNames, ignoredFields } from '../../../model/objects/ignored-fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/text/json.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { child, type FieldManager, type FieldSet, isOurs, itemName, itemNames } from './ownership.ts';
 import type { Looking } from './write.ts';

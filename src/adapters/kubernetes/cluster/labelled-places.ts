@@ -1,5 +1,5 @@
-import { objectsOf, textOf } from '../../../model/json.ts';
-import { metadataOf, nameOfKind } from '../../../model/object-key.ts';
+import { metadataOf, nameOfKind } from '../../../model/objects/object-key.ts';
+import { objectsOf, textOf } from '../../../model/text/json.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from '../api/types.ts';
 import { isDiscovered } from './live/discovered-kinds.ts';

@@ -1,6 +1,6 @@
-import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { kindOf, metadataOf, objectKey, objectRefOf } from '../../../model/object-key.ts';
-import { isKeyOfSecret } from '../../../model/secret-values.ts';
+import { kindOf, metadataOf, objectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { isKeyOfSecret } from '../../../model/objects/secret-values.ts';
+import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { type Failure, failed, failureOf } from './refusals.ts';

@@ -1,8 +1,8 @@
-import { type JsonObject, textOf } from '../../../model/json.ts';
-import { WHY_LASTING } from '../../../model/lasting-objects.ts';
-import { annotationOf, displayKey, metadataOf, objectRefOf } from '../../../model/object-key.ts';
-import { isKeyOfSecret } from '../../../model/secret-values.ts';
-import { REPLACE, replacementOf } from '../../../model/updates/update-outlook.ts';
+import { WHY_LASTING } from '../../../model/objects/lasting-objects.ts';
+import { annotationOf, displayKey, metadataOf, objectRefOf } from '../../../model/objects/object-key.ts';
+import { isKeyOfSecret } from '../../../model/objects/secret-values.ts';
+import { REPLACE, replacementOf } from '../../../model/objects/updates/update-outlook.ts';
+import { type JsonObject, textOf } from '../../../model/text/json.ts';
 import type { ApplyOutcome, ApplyRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
 import { FORCE_CONFLICTS } from './annotations.ts';

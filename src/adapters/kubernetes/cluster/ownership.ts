@@ -1,3 +1,5 @@
+import { isLasting } from '../../../model/objects/lasting-objects.ts';
+import { displayKey, metadataOf, type ObjectKey } from '../../../model/objects/object-key.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -7,9 +9,7 @@ import {
   objectsOf,
   parseJson,
   textOf,
-} from '../../../model/json.ts';
-import { isLasting } from '../../../model/lasting-objects.ts';
-import { displayKey, metadataOf, type ObjectKey } from '../../../model/object-key.ts';
+} from '../../../model/text/json.ts';
 import type { Ownership } from '../../../ports/cluster-api.ts';
 import { ADOPT, madeForAgent } from './annotations.ts';
 import { readStamp } from './stamp.ts';

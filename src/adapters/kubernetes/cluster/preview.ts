@@ -1,5 +1,6 @@
-import type { AgentSettings } from '../../../model/agent-settings.ts';
-import type { FieldNames } from '../../../model/ignored-fields.ts';
+import type { AgentSettings } from '../../../model/agent/agent-settings.ts';
+import type { FieldNames } from '../../../model/objects/ignored-fields.ts';
+import { isKeyOfSecret } from '../../../model/objects/secret-values.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -8,8 +9,7 @@ import {
   objectOf,
   objectsOf,
   textOf,
-} from '../../../model/json.ts';
-import { isKeyOfSecret } from '../../../model/secret-values.ts';
+} from '../../../model/text/json.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';

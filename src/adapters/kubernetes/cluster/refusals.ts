@@ -1,4 +1,4 @@
-import { firstNames } from '../../../model/messages.ts';
+import { firstNames } from '../../../model/text/messages.ts';
 import { NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
 import { type FieldManager, isOurs } from './ownership.ts';

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { lasting, PRUNE, pruneDisabled, refusedAsLasting } from '../../../model/lasting-objects.ts';
-import { displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import { refusedInOwnNamespace } from '../../../model/own-namespace.ts';
-import { isKeyOfSecret } from '../../../model/secret-values.ts';
+import { refusedInOwnNamespace } from '../../../model/agent/own-namespace.ts';
+import { lasting, PRUNE, pruneDisabled, refusedAsLasting } from '../../../model/objects/lasting-objects.ts';
+import { displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { isKeyOfSecret } from '../../../model/objects/secret-values.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { optsOut } from './annotations.ts';

@@ -1,9 +1,15 @@
-import { objectDigest } from '../../../model/digest.ts';
-import { type Digest, parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../../model/ids.ts';
-import { canonicalJson, isJsonObject, type JsonObject, objectOf, textOf } from '../../../model/json.ts';
-import { metadataOf, parseObjectKey } from '../../../model/object-key.ts';
-import type { Origin } from '../../../model/output.ts';
-import { must } from '../../../model/result.ts';
+import {
+  type Digest,
+  parseClusterName,
+  parseDigest,
+  parseFleetName,
+  parseSourceName,
+} from '../../../model/fleet/ids.ts';
+import type { Origin } from '../../../model/fleet/output.ts';
+import { metadataOf, parseObjectKey } from '../../../model/objects/object-key.ts';
+import { objectDigest } from '../../../model/text/digest.ts';
+import { canonicalJson, isJsonObject, type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
+import { must } from '../../../model/values/result.ts';
 import type { ApplyRequest, Stamp } from '../../../ports/cluster-api.ts';
 
 /** For label selectors. It proves no ownership: controllers copy labels to the objects that they create. */

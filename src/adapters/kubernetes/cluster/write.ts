@@ -1,10 +1,16 @@
-import { HELD_BY_FINALIZERS } from '../../../model/agent.ts';
-import type { AgentSettings } from '../../../model/agent-settings.ts';
-import type { Flapping } from '../../../model/flapping.ts';
-import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { displayKey, metadataOf, type ObjectKey, objectRefOf, parseApiVersion } from '../../../model/object-key.ts';
-import { isKeyOfSecret } from '../../../model/secret-values.ts';
-import { SERVERS_OWN } from '../../../model/server-fields.ts';
+import { HELD_BY_FINALIZERS } from '../../../model/agent/agent.ts';
+import type { AgentSettings } from '../../../model/agent/agent-settings.ts';
+import type { Flapping } from '../../../model/limits/flapping.ts';
+import {
+  displayKey,
+  metadataOf,
+  type ObjectKey,
+  objectRefOf,
+  parseApiVersion,
+} from '../../../model/objects/object-key.ts';
+import { isKeyOfSecret } from '../../../model/objects/secret-values.ts';
+import { SERVERS_OWN } from '../../../model/objects/server-fields.ts';
+import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
 import { type ApplyRequest, NO_SUCH_KIND } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, FollowerDeps, KubeAnswer, KubeClient, KubeRequest } from '../api/types.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectOf } from '../../../model/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../../model/text/json.ts';
 import { type HeadContent, type Holder, readHolder, renderHead, withHolder } from './head.ts';
 import { configMap, configMapPath, HEAD_NAME, listPieces } from './pieces.ts';
 import { answerText, isPassing, type Requests } from './requests.ts';

@@ -1,9 +1,9 @@
-import { parseSettings } from '../../../model/agent-settings.ts';
-import { sha256 } from '../../../model/digest.ts';
-import { type Digest, parseDigest, quote } from '../../../model/ids.ts';
-import { canonicalJson, compareText, type JsonObject, type JsonValue, textOf } from '../../../model/json.ts';
-import { errorText } from '../../../model/messages.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
+import { parseSettings } from '../../../model/agent/agent-settings.ts';
+import { type Digest, parseDigest, quote } from '../../../model/fleet/ids.ts';
+import type { ObjectKey } from '../../../model/objects/object-key.ts';
+import { sha256 } from '../../../model/text/digest.ts';
+import { canonicalJson, compareText, type JsonObject, type JsonValue, textOf } from '../../../model/text/json.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import type { InventoryChange, InventoryRecord, InventoryState } from '../../../ports/cluster-api.ts';
 import {
   asCount,

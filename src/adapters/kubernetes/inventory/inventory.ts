@@ -1,6 +1,6 @@
-import { sha256 } from '../../../model/digest.ts';
-import { createTurns } from '../../../model/in-turn.ts';
-import { errorText } from '../../../model/messages.ts';
+import { sha256 } from '../../../model/text/digest.ts';
+import { errorText } from '../../../model/text/messages.ts';
+import { createTurns } from '../../../model/values/in-turn.ts';
 import type { InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { FollowerDeps } from '../api/types.ts';

@@ -1,5 +1,5 @@
-import { sha256 } from '../../../model/digest.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
+import { sha256 } from '../../../model/text/digest.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { PieceRef } from './head.ts';
 import { answerText, type Requests } from './requests.ts';

@@ -1,4 +1,4 @@
-import { backOffMs } from '../../../model/back-off.ts';
+import { backOffMs } from '../../../model/limits/back-off.ts';
 import type { FollowerDeps, KubeAnswer, KubeRequest } from '../api/types.ts';
 
 /** An API server that is away is waited for this long. */

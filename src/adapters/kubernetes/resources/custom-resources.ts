@@ -1,9 +1,15 @@
-import { backOffMs } from '../../../model/back-off.ts';
-import { engineKindOf, engineKindRow } from '../../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, jsonEquals, objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { metadataOf, nameOfKind, type ObjectKey, type ObjectRef, refOfObject } from '../../../model/object-key.ts';
-import { unreachable } from '../../../model/result.ts';
-import { withoutServerFields } from '../../../model/server-fields.ts';
+import { engineKindOf, engineKindRow } from '../../../model/fleet/engine-kinds.ts';
+import { backOffMs } from '../../../model/limits/back-off.ts';
+import {
+  metadataOf,
+  nameOfKind,
+  type ObjectKey,
+  type ObjectRef,
+  refOfObject,
+} from '../../../model/objects/object-key.ts';
+import { withoutServerFields } from '../../../model/objects/server-fields.ts';
+import { isJsonObject, type JsonObject, jsonEquals, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
+import { unreachable } from '../../../model/values/result.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../../ports/custom-resources.ts';
 import { createKindFollower, type KindFollower } from '../api/kind-follower.ts';
 import type { ApiResource, FollowerDeps, KindListener, KubeClient } from '../api/types.ts';

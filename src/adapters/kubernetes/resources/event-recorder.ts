@@ -1,5 +1,5 @@
-import { objectRefOf } from '../../../model/object-key.ts';
-import { createRateLimit, type Rate } from '../../../model/rate-limit.ts';
+import { createRateLimit, type Rate } from '../../../model/limits/rate-limit.ts';
+import { objectRefOf } from '../../../model/objects/object-key.ts';
 import type { Random } from '../../../ports/random.ts';
 import type { ResourceEvent, StatusTarget } from '../../../ports/resource-status.ts';
 import { microTime } from '../api/micro-time.ts';

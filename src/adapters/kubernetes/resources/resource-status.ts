@@ -1,5 +1,5 @@
-import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
-import { annotationOf, objectRefOf } from '../../../model/object-key.ts';
+import { annotationOf, objectRefOf } from '../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
 import type { MetadataChange, ResourceStatus, StatusTarget, StatusWriting } from '../../../ports/resource-status.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, FollowerDeps, KubeAnswer, KubeClient, KubeRefusal, KubeRequest } from '../api/types.ts';

@@ -1,5 +1,5 @@
 import type { Redis, RedisOptions } from 'ioredis';
-import { errorText } from '../../../model/messages.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { LostCommand, RefusedCommand, withAdvice } from './errors.ts';
 import type { RedisAccess, RedisStoreOptions, RedisTimeouts } from './options.ts';

@@ -1,4 +1,4 @@
-import { errorText } from '../../../model/messages.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import type { RedisStoreOptions } from './options.ts';
 
 /** The server answered a command with an error: it has carried out nothing of the command. */

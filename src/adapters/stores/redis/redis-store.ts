@@ -1,4 +1,4 @@
-import { compareText } from '../../../model/json.ts';
+import { compareText } from '../../../model/text/json.ts';
 import type { SnapshotStore, StoredRecord, StoreEvent } from '../../../ports/snapshot-store.ts';
 import { recordOf, texts } from './layout.ts';
 import { createLink, type Link, type Live } from './link.ts';

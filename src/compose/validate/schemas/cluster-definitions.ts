@@ -1,5 +1,5 @@
 import { resourcePath } from '../../../adapters/kubernetes/api/paths.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
 import { type KubeIo, openClient, refusalOf } from '../../kube.ts';
 import type { KubeTarget } from '../../options.ts';
 

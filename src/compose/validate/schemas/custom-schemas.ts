@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { JsonObject } from '../../../model/json.ts';
-import { parseApiVersion } from '../../../model/object-key.ts';
+import { parseApiVersion } from '../../../model/objects/object-key.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import { createCustomKinds } from '../../../validation/custom/custom-kinds.ts';
 import type { KindName } from '../../../validation/custom/schema-template.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../../validation/kubernetes-schemas.ts';

@@ -1,8 +1,8 @@
 import { fieldWarning } from '../../../manifest/problem.ts';
 import type { FileDocuments, Finding } from '../../../manifest/read-file.ts';
-import { diagnosticOf } from '../../../model/diagnostic.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { type JsonObject, textOf } from '../../../model/json.ts';
+import { diagnosticOf } from '../../../model/fleet/diagnostic.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { type JsonObject, textOf } from '../../../model/text/json.ts';
 import { findModelines } from '../../../validation/custom/modelines.ts';
 import type { ObjectChecks } from './object-checks.ts';
 

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../../../manifest/problem.ts';
-import { type JsonObject, textOf } from '../../../model/json.ts';
-import { parseApiVersion } from '../../../model/object-key.ts';
-import { problem, type Result } from '../../../model/result.ts';
+import { parseApiVersion } from '../../../model/objects/object-key.ts';
+import { type JsonObject, textOf } from '../../../model/text/json.ts';
+import { problem, type Result } from '../../../model/values/result.ts';
 import { createObjectCheck } from '../../../validation/check-object.ts';
 import { createCustomKinds, hasRules } from '../../../validation/custom/custom-kinds.ts';
 import { createLocatedKinds, type LocatedSchema } from '../../../validation/custom/located-kinds.ts';

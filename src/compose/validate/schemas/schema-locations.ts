@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
-import { isJsonObject, type JsonValue, parseJsonBytes } from '../../../model/json.ts';
+import { isJsonObject, type JsonValue, parseJsonBytes } from '../../../model/text/json.ts';
 import type { JsonSchemaFile, LocatedSchema } from '../../../validation/custom/located-kinds.ts';
 import { DEFAULT_LOCATION, type KindName, parseLocation } from '../../../validation/custom/schema-template.ts';
 

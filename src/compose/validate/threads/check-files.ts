@@ -1,4 +1,4 @@
-import { errorText } from '../../../model/messages.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import { type CheckedFile, checkFile, failedFile } from '../check-file.ts';
 import { createBytesReader, type ReadBytes } from '../file-bytes.ts';
 import { bytesOf, type InputFile } from '../inputs.ts';

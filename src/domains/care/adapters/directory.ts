@@ -1,7 +1,7 @@
 import { type Authority, certificateReportOf, type FoundAuthority } from '../../../adapters/tls/certificate-report.ts';
-import { objectOf } from '../../../model/json.ts';
-import { errorText } from '../../../model/messages.ts';
-import { kindOf, objectKey, objectRefOf } from '../../../model/object-key.ts';
+import { kindOf, objectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { objectOf } from '../../../model/text/json.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import type { LiveState } from '../../../ports/cluster-api.ts';
 import type { CareApi, FoundLeases } from '../ports/care-api.ts';
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { cutText } from '../../../model/messages.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
+import { cutText } from '../../../model/text/messages.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { HealthAnswer } from '../ports/care-api.ts';
 

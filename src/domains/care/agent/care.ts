@@ -1,15 +1,15 @@
 import type { AgentPart } from '../../../agent/agent-part.ts';
 import { within } from '../../../agent/within.ts';
-import type { KindState } from '../../../model/agent.ts';
+import type { KindState } from '../../../model/agent/agent.ts';
 import {
   type AgentReport,
   type AgentReports,
   type MadeReport,
   madeReport,
   reportsOf,
-} from '../../../model/agent-report.ts';
-import type { AgentSettings } from '../../../model/agent-settings.ts';
-import { canonicalJson, type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
+} from '../../../model/agent/agent-report.ts';
+import type { AgentSettings } from '../../../model/agent/agent-settings.ts';
+import { canonicalJson, type JsonObject, type JsonValue, objectOf } from '../../../model/text/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { Random } from '../../../ports/random.ts';

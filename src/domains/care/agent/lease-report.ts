@@ -1,5 +1,5 @@
-import type { AgentSettings } from '../../../model/agent-settings.ts';
-import type { JsonObject } from '../../../model/json.ts';
+import type { AgentSettings } from '../../../model/agent/agent-settings.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import type { JudgedLeases } from '../model/agent-tasks.ts';
 import { leaseReportOf } from '../model/lease-report.ts';
 import type { FoundLeases } from '../ports/care-api.ts';

@@ -1,6 +1,6 @@
 import type { Column } from '../../../cli/output.ts';
-import { type JsonObject, textOf } from '../../../model/json.ts';
-import { humanDuration, parseRfc3339 } from '../../../model/time.ts';
+import { type JsonObject, textOf } from '../../../model/text/json.ts';
+import { humanDuration, parseRfc3339 } from '../../../model/text/time.ts';
 
 /** The columns of Shoots: those of Gardener. `now` gives milliseconds since 1970. */
 export function shootColumns(now: () => number): readonly Column<JsonObject>[] {

@@ -1,8 +1,8 @@
 import { checked } from '../../../cli/arguments.ts';
 import { type CliCommand, newCommand, type ProcessContext } from '../../../cli/command.ts';
 import { type TextOutput, writeTable } from '../../../cli/output.ts';
-import type { JsonObject } from '../../../model/json.ts';
-import { ok, problem } from '../../../model/result.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
+import { ok, problem } from '../../../model/values/result.ts';
 import { shootColumns } from './shoot-columns.ts';
 
 const SHOOT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;

@@ -3,7 +3,7 @@ import { asView, listedKind } from '../../../cli/lists/listed-kind.ts';
 import { isPlacedName } from '../../../cli/lists/object-names.ts';
 import type { Column } from '../../../cli/output.ts';
 import { orDash } from '../../../cli/views.ts';
-import { type JsonObject, type JsonValue, textOf } from '../../../model/json.ts';
+import { type JsonObject, type JsonValue, textOf } from '../../../model/text/json.ts';
 import { shootColumns } from './shoot-columns.ts';
 
 const REMEDIATION_COLUMNS: readonly Column<JsonObject>[] = [

@@ -1,7 +1,7 @@
 import type { CreateAgentPart } from '../../../agent/agent-part.ts';
 import type { AgentProcess, OpenAgentDomain } from '../../../compose/agent/agent-domain.ts';
-import { madeReport, reportsOf } from '../../../model/agent-report.ts';
-import type { JsonValue } from '../../../model/json.ts';
+import { madeReport, reportsOf } from '../../../model/agent/agent-report.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { MetricSet } from '../../../server/metric-set.ts';
 import { createDirectoryCare } from '../adapters/directory.ts';

@@ -1,5 +1,5 @@
-import { type AgentReports, madeReport, reportsOf } from '../../../model/agent-report.ts';
-import type { AgentSettings } from '../../../model/agent-settings.ts';
+import { type AgentReports, madeReport, reportsOf } from '../../../model/agent/agent-report.ts';
+import type { AgentSettings } from '../../../model/agent/agent-settings.ts';
 import type { LiveState } from '../../../ports/cluster-api.ts';
 import { authoritiesIn, leasesIn } from '../adapters/directory.ts';
 import { leaseWorkOf, madeLeaseReport } from '../agent/lease-report.ts';

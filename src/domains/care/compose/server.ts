@@ -1,5 +1,5 @@
 import type { RunningPart, ServerPart, ServerPartDeps } from '../../../compose/serve/server-part.ts';
-import { compareText } from '../../../model/json.ts';
+import { compareText } from '../../../model/text/json.ts';
 import type { MetricDefinition } from '../../../server/metric-set.ts';
 import type { Reading } from '../../../server/metrics.ts';
 import { care } from '../engine/care.ts';

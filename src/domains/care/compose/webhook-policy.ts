@@ -1,9 +1,9 @@
-import { type Matcher, matchers } from '../../../model/webhooks/matchers.ts';
+import { type Matcher, matchers } from '../../../model/objects/webhooks/matchers.ts';
 import {
   LONGEST_LEASE_TIMEOUT_SECONDS,
   LONGEST_TIMEOUT_SECONDS,
   WARNING_ANNOTATION,
-} from '../../../model/webhooks/problematic.ts';
+} from '../../../model/objects/webhooks/problematic.ts';
 
 /**
  * An expression in CEL that is true for the changes of a webhook configuration that the remediator makes: see

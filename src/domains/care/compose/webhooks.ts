@@ -1,8 +1,15 @@
 import type { DocumentsRequest, FoundDocuments } from '../../../compose/documents.ts';
-import type { Diagnostic } from '../../../model/diagnostic.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { parseApiVersion } from '../../../model/object-key.ts';
-import { problemOfWebhook, webhookConfigurationKinds } from '../../../model/webhooks/problematic.ts';
+import type { Diagnostic } from '../../../model/fleet/diagnostic.ts';
+import { parseApiVersion } from '../../../model/objects/object-key.ts';
+import { problemOfWebhook, webhookConfigurationKinds } from '../../../model/objects/webhooks/problematic.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../model/text/json.ts';
 import { remediateConfiguration } from '../model/remediate.ts';
 
 /** What is judged of a webhook configuration. */

@@ -2,8 +2,8 @@ import type { Collection, Derived, Graph, Index, Reader } from '../../../engine/
 import { type Deadline, hasPassed, OF_PROCESS } from '../../../engine/deadlines.ts';
 import type { ClusterValue } from '../../../engine/fleet/clusters.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
-import type { Condition } from '../../../model/conditions.ts';
-import type { JsonValue } from '../../../model/json.ts';
+import type { Condition } from '../../../model/fleet/conditions.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import type { ShootCondition } from '../model/shoot.ts';
 import { type BoundShoot, clustersOf } from './binding.ts';
 import { careSettingsOf } from './settings.ts';

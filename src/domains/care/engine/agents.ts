@@ -1,6 +1,6 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
-import type { AdditionalKind, AgentNeeds } from '../../../model/agent-settings.ts';
-import type { JsonValue } from '../../../model/json.ts';
+import type { AdditionalKind, AgentNeeds } from '../../../model/agent/agent-settings.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import type { CareTasks } from '../model/agent-tasks.ts';
 import { type BoundShoot, isCaredFor } from './binding.ts';
 import { MACHINE_KINDS, nodeKinds, nodeLeases } from './checks/every-node-ready/agent-needs.ts';

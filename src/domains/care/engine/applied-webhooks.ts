@@ -3,10 +3,10 @@ import type { EngineDiagnostic } from '../../../engine/domain.ts';
 import { isSameOrigin } from '../../../engine/fleet/elect.ts';
 import { type DocumentValue, documentRefOf, originOf } from '../../../engine/fleet/sources.ts';
 import type { Progress } from '../../../engine/status/progress.ts';
-import type { AgentNeeds } from '../../../model/agent-settings.ts';
-import { objectsOf } from '../../../model/json.ts';
-import { counted, cutText, firstNames } from '../../../model/messages.ts';
-import { type ObjectKey, objectKey } from '../../../model/object-key.ts';
+import type { AgentNeeds } from '../../../model/agent/agent-settings.ts';
+import { type ObjectKey, objectKey } from '../../../model/objects/object-key.ts';
+import { objectsOf } from '../../../model/text/json.ts';
+import { counted, cutText, firstNames } from '../../../model/text/messages.ts';
 import { mendedYaml, remediateConfiguration, type WebhookChange } from '../model/remediate.ts';
 import { WEBHOOK_KINDS } from './constraints/webhooks.ts';
 

@@ -2,10 +2,10 @@ import type { Derived, Graph, Reader } from '../../../engine/collections/types.t
 import type { DomainCore, EngineDiagnostic } from '../../../engine/domain.ts';
 import { type Declared, declaredOf } from '../../../engine/fleet/declared.ts';
 import { type Contender, elect } from '../../../engine/fleet/elect.ts';
-import type { WrittenPath } from '../../../model/field-path.ts';
-import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
-import { annotationOf } from '../../../model/object-key.ts';
-import { mayConcern, outOfReach, reaches } from '../../../model/source-rights.ts';
+import { mayConcern, outOfReach, reaches } from '../../../model/fleet/source-rights.ts';
+import { annotationOf } from '../../../model/objects/object-key.ts';
+import type { WrittenPath } from '../../../model/text/field-path.ts';
+import { type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
 import { CLUSTER_ANNOTATION, type Shoot, shootOf } from '../model/shoot.ts';
 
 /** A declared Shoot and why it cannot be judged. Partition empty, key as of its declaration. */

@@ -1,4 +1,4 @@
-import { cutText, firstNames } from '../../../model/messages.ts';
+import { cutText, firstNames } from '../../../model/text/messages.ts';
 
 /** A message has at most so many characters of what one peer said. */
 const MOST_SAID = 2_048;

@@ -1,6 +1,6 @@
 import type { Derived, Input } from '../../../engine/collections/types.ts';
 import type { AfterProgress, Domain, DomainParts, DomainReport } from '../../../engine/domain.ts';
-import type { JsonValue } from '../../../model/json.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import type { RecordedRemediation } from '../model/remediations.ts';
 import type { ShootFigures } from '../model/shoot-figures.ts';
 import { CARE, deriveAbsences } from './absences.ts';

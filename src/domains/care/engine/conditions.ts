@@ -1,8 +1,8 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
 import { type Deadline, hasPassed } from '../../../engine/deadlines.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
-import { withoutTimes } from '../../../model/conditions.ts';
-import type { JsonValue } from '../../../model/json.ts';
+import { withoutTimes } from '../../../model/fleet/conditions.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import type { ShootCondition } from '../model/shoot.ts';
 import { type AbsenceReads, absenceOf, CARE, clustersOfCondition, wasSeen } from './absences.ts';
 import type { BoundShoot } from './binding.ts';

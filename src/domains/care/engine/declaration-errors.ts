@@ -2,7 +2,7 @@ import type { Derived, Graph } from '../../../engine/collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from '../../../engine/fleet/declared.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
 import { acceptedCondition } from '../../../engine/status/declared-status.ts';
-import type { JsonObject } from '../../../model/json.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import { declarationError } from '../model/declaration-error.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { Collection } from '../../../engine/collections/types.ts';
 import type { Entity, EntityCondition, EntityKind, Fact, Reason } from '../../../engine/domain.ts';
-import type { Condition, ConditionValue } from '../../../model/conditions.ts';
-import { formatGoDuration } from '../../../model/go-duration.ts';
-import { type JsonValue, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { displayKey } from '../../../model/object-key.ts';
-import { rfc3339 } from '../../../model/time.ts';
+import type { Condition, ConditionValue } from '../../../model/fleet/conditions.ts';
+import { displayKey } from '../../../model/objects/object-key.ts';
+import { formatGoDuration } from '../../../model/text/go-duration.ts';
+import { type JsonValue, objectOf, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
+import { rfc3339 } from '../../../model/text/time.ts';
 import { isOfGardener } from '../model/shoot.ts';
 import type { CareSettingsRead } from './settings.ts';
 import { type ShownShoot, type ShownSources, shownShoots } from './shown-shoots.ts';

@@ -1,11 +1,11 @@
 import type { Collection, Derived, Entry, Graph, Reader } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import type { AdditionalKind } from '../../../model/agent-settings.ts';
-import { formatGoDuration } from '../../../model/go-duration.ts';
-import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import { goTime, parseRfc3339 } from '../../../model/time.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import type { AdditionalKind } from '../../../model/agent/agent-settings.ts';
+import { type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { formatGoDuration } from '../../../model/text/go-duration.ts';
+import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
+import { goTime, parseRfc3339 } from '../../../model/text/time.ts';
 import type { JudgedLeases } from '../model/agent-tasks.ts';
 import type { ShootCondition } from '../model/shoot.ts';
 import type { BoundShoot } from './binding.ts';

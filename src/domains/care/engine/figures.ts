@@ -1,6 +1,6 @@
-import { objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { metadataOf } from '../../../model/object-key.ts';
-import { parseRfc3339 } from '../../../model/time.ts';
+import { metadataOf } from '../../../model/objects/object-key.ts';
+import { objectOf, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
+import { parseRfc3339 } from '../../../model/text/time.ts';
 import { isUserError } from '../model/error-codes.ts';
 import type { ShootFigures } from '../model/shoot-figures.ts';
 import type { ShownShoot } from './shown-shoots.ts';

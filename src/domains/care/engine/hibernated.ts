@@ -1,6 +1,6 @@
 import type { Derived, Graph, Index, Reader } from '../../../engine/collections/types.ts';
-import { objectOf } from '../../../model/json.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
+import type { ObjectKey } from '../../../model/objects/object-key.ts';
+import { objectOf } from '../../../model/text/json.ts';
 import type { BoundShoot } from './binding.ts';
 import { NODE_KIND } from './checks/every-node-ready/node-verdict.ts';
 import { DEPLOYMENT_KIND } from './objects/components.ts';

@@ -1,10 +1,10 @@
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
 import type { Want } from '../../../engine/placement/wants.ts';
-import type { LiveObject, ObjectResult } from '../../../model/agent.ts';
-import { isWell } from '../../../model/object-health/health.ts';
-import { objectHealth } from '../../../model/object-health/object-health.ts';
-import { displayKey, labelsOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import type { LiveObject, ObjectResult } from '../../../model/agent/agent.ts';
+import { isWell } from '../../../model/objects/object-health/health.ts';
+import { objectHealth } from '../../../model/objects/object-health/object-health.ts';
+import { displayKey, labelsOf, type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
 import { SHOOT_CONDITIONS, type ShootCondition } from '../model/shoot.ts';
 import { type BoundShoot, clustersOf } from './binding.ts';
 import { bounded } from './bounded-text.ts';

@@ -1,7 +1,7 @@
 import type { Derived, Graph, Reader } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import { agentReportKey, agentReportKind } from '../../../model/agent-report.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import { agentReportKey, agentReportKind } from '../../../model/agent/agent-report.ts';
 import { readLeaseReport } from '../model/lease-report.ts';
 import { LEASE_REPORT } from '../model/reports.ts';
 import type { Finding } from './thresholds.ts';

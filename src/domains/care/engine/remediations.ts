@@ -1,9 +1,9 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import { agentReportKey } from '../../../model/agent-report.ts';
-import { compareText, type JsonObject, objectOf } from '../../../model/json.ts';
-import type { ViewFilter } from '../../../model/view-filter.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import { agentReportKey } from '../../../model/agent/agent-report.ts';
+import type { ViewFilter } from '../../../model/fleet/view-filter.ts';
+import { compareText, type JsonObject, objectOf } from '../../../model/text/json.ts';
 import { type RecordedRemediation, readRemediations } from '../model/remediations.ts';
 import { REMEDIATIONS } from '../model/reports.ts';
 

@@ -1,8 +1,8 @@
 import type { Collection, Reader } from '../../../engine/collections/types.ts';
-import type { FleetPolicy } from '../../../model/desired.ts';
-import { kindAsInKeys, type PolicySection } from '../../../model/fleet-policy.ts';
-import type { JsonValue } from '../../../model/json.ts';
-import type { LabelSelector } from '../../../model/label-selector.ts';
+import type { FleetPolicy } from '../../../model/fleet/desired.ts';
+import { kindAsInKeys, type PolicySection } from '../../../model/fleet/fleet-policy.ts';
+import type { LabelSelector } from '../../../model/objects/label-selector.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import { type CareSettings, careDefaults } from '../model/settings.ts';
 
 /** The part of the policy that care reads. */

@@ -2,16 +2,16 @@ import type { Collection, Derived, Graph } from '../../../engine/collections/typ
 import type { Declarations } from '../../../engine/fleet/declared.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
 import type { StatusPart } from '../../../engine/status/declared-status.ts';
-import type { LiveObject } from '../../../model/agent.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
 import {
   type Condition,
   type ConditionValue,
   type ObservedStatus,
   readConditions,
   readObserved,
-} from '../../../model/conditions.ts';
-import { compareText, type JsonObject, objectsOf } from '../../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+} from '../../../model/fleet/conditions.ts';
+import { type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { compareText, type JsonObject, objectsOf } from '../../../model/text/json.ts';
 import { isOfGardener } from '../model/shoot.ts';
 import { STATUS_LABEL, shootStatusLabel } from '../model/shoot-status-label.ts';
 import type { BoundShoot } from './binding.ts';

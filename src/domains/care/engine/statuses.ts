@@ -1,8 +1,13 @@
 import type { Collection, Derived, Graph, Reader } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
 import type { StatusPart } from '../../../engine/status/declared-status.ts';
-import { type ConditionValue, type ObservedStatus, readConditions, withoutTimes } from '../../../model/conditions.ts';
-import { type JsonObject, objectOf, objectsOf } from '../../../model/json.ts';
+import {
+  type ConditionValue,
+  type ObservedStatus,
+  readConditions,
+  withoutTimes,
+} from '../../../model/fleet/conditions.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../../model/text/json.ts';
 import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../model/shoot.ts';
 import { type LabelledShootStatus, STATUS_LABEL, shootStatusLabel } from '../model/shoot-status-label.ts';
 import type { BoundShoot } from './binding.ts';

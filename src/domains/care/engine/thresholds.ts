@@ -1,6 +1,6 @@
-import type { Condition, ConditionValue } from '../../../model/conditions.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
-import { parseRfc3339 } from '../../../model/time.ts';
+import type { Condition, ConditionValue } from '../../../model/fleet/conditions.ts';
+import type { ObjectKey } from '../../../model/objects/object-key.ts';
+import { parseRfc3339 } from '../../../model/text/time.ts';
 import type { LastOperation } from './written-operation.ts';
 
 /** What a check has found. `failed` becomes a condition by {@link judge}; the others are taken as they are. */

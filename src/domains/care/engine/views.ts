@@ -1,6 +1,6 @@
-import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
-import { metadataOf } from '../../../model/object-key.ts';
-import type { ViewFilter } from '../../../model/view-filter.ts';
+import type { ViewFilter } from '../../../model/fleet/view-filter.ts';
+import { metadataOf } from '../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
 import type { ShootCondition } from '../model/shoot.ts';
 import type { ShownShoot } from './shown-shoots.ts';
 

@@ -1,9 +1,9 @@
 import type { Collection, Derived, Graph, Reader } from '../../../engine/collections/types.ts';
 import type { ClusterValue } from '../../../engine/fleet/clusters.ts';
 import type { AgentValue, EngineInputs } from '../../../engine/inputs.ts';
-import type { KindState } from '../../../model/agent.ts';
-import type { JsonValue } from '../../../model/json.ts';
-import { kindWithoutGroup } from '../../../model/object-key.ts';
+import type { KindState } from '../../../model/agent/agent.ts';
+import { kindWithoutGroup } from '../../../model/objects/object-key.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import type { BoundShoot } from './binding.ts';
 import { careSettingsOf } from './settings.ts';
 import type { Finding } from './thresholds.ts';

@@ -1,5 +1,5 @@
-import type { ObservedStatus } from '../../../model/conditions.ts';
-import { objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
+import type { ObservedStatus } from '../../../model/fleet/conditions.ts';
+import { objectOf, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
 import { DECLARATION_TASK } from '../model/declaration-error.ts';
 
 /** The last operation as written last. */

@@ -1,7 +1,7 @@
 import type { FleetPolicySpec } from '../../../../generated/fleet-policy.js';
 import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { parseGoDuration } from '../../../model/go-duration.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { parseGoDuration } from '../../../model/text/go-duration.ts';
 import { type CareSettings, careDefaults, type ExtensionHeartbeat } from '../model/settings.ts';
 
 const SHORTEST_MS = 1_000;

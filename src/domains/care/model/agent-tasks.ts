@@ -1,4 +1,4 @@
-declare module '../../../model/agent-settings.ts' {
+declare module '../../../model/agent/agent-settings.ts' {
   interface AgentSettings {
     /** Absent: the cluster belongs to no Shoot. */
     readonly care?: CareTasks;

@@ -1,6 +1,6 @@
-import { parseGoDuration } from '../../../model/go-duration.ts';
-import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { parseRfc3339 } from '../../../model/time.ts';
+import { parseGoDuration } from '../../../model/text/go-duration.ts';
+import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
+import { parseRfc3339 } from '../../../model/text/time.ts';
 import { type Cron, parseCron } from './cron.ts';
 
 /** When the key that encrypts the etcd of a Shoot is to be rotated by itself. */

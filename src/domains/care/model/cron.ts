@@ -1,5 +1,5 @@
-import { parseGoDuration } from '../../../model/go-duration.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import { parseGoDuration } from '../../../model/text/go-duration.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 
 /** A schedule of cron, as `robfig/cron` reads it in Gardener. */
 export interface Cron {

@@ -1,5 +1,5 @@
-import { type JsonObject, objectsOf, textOf } from '../../../model/json.ts';
-import { cutText } from '../../../model/messages.ts';
+import { type JsonObject, objectsOf, textOf } from '../../../model/text/json.ts';
+import { cutText } from '../../../model/text/messages.ts';
 
 /** Gardener's task for what is wrong with a Shoot itself: no task of an operation. */
 export const DECLARATION_TASK = 'initializeOperation';

@@ -1,4 +1,4 @@
-import { compareText } from '../../../model/json.ts';
+import { compareText } from '../../../model/text/json.ts';
 
 interface CodeRow {
   /** A person who uses the Shoot can mend it; for others an operator is needed, or time. */

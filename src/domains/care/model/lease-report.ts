@@ -1,3 +1,4 @@
+import { metadataOf } from '../../../model/objects/object-key.ts';
 import {
   compareText,
   type JsonObject,
@@ -6,9 +7,8 @@ import {
   objectsOf,
   textOf,
   textsOf,
-} from '../../../model/json.ts';
-import { metadataOf } from '../../../model/object-key.ts';
-import { parseRfc3339, rfc3339 } from '../../../model/time.ts';
+} from '../../../model/text/json.ts';
+import { parseRfc3339, rfc3339 } from '../../../model/text/time.ts';
 import type { JudgedLeases } from './agent-tasks.ts';
 
 /**

@@ -1,13 +1,13 @@
-import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
-import { matchedBy, type Webhook } from '../../../model/webhooks/match.ts';
-import { leaseMatchers, type Matcher, matchers } from '../../../model/webhooks/matchers.ts';
+import { matchedBy, type Webhook } from '../../../model/objects/webhooks/match.ts';
+import { leaseMatchers, type Matcher, matchers } from '../../../model/objects/webhooks/matchers.ts';
 import {
   isExemptFromRemediation,
   LONGEST_LEASE_TIMEOUT_SECONDS,
   LONGEST_TIMEOUT_SECONDS,
   timeoutOf,
   WARNING_ANNOTATION,
-} from '../../../model/webhooks/problematic.ts';
+} from '../../../model/objects/webhooks/problematic.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/text/json.ts';
 
 /** A webhook configuration as one run of the remediator leaves it. */
 export interface Remediation {

@@ -1,6 +1,6 @@
-import { type JsonObject, type JsonValue, objectsOf, textOf } from '../../../model/json.ts';
-import { cutText } from '../../../model/messages.ts';
-import { parseRfc3339 } from '../../../model/time.ts';
+import { type JsonObject, type JsonValue, objectsOf, textOf } from '../../../model/text/json.ts';
+import { cutText } from '../../../model/text/messages.ts';
+import { parseRfc3339 } from '../../../model/text/time.ts';
 import type { WebhookChange } from './remediate.ts';
 
 /** The ConfigMap with the record of the remediator, in the agent's own namespace. */

@@ -1,4 +1,4 @@
-import type { AgentReport } from '../../../model/agent-report.ts';
+import type { AgentReport } from '../../../model/agent/agent-report.ts';
 
 /** What agents report for the care of Shoots. */
 export const API_SERVER_PROBE: AgentReport = { kind: 'ApiServerProbe', name: 'healthz' };

@@ -1,7 +1,7 @@
 import type { ShootCondition } from './shoot.ts';
 import { SHOOT_CONDITIONS } from './shoot.ts';
 
-declare module '../../../model/desired.ts' {
+declare module '../../../model/fleet/desired.ts' {
   interface FleetPolicy {
     readonly care?: CareSettings;
   }

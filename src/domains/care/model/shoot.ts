@@ -1,9 +1,9 @@
-import { engineKinds } from '../../../model/engine-kinds.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { annotationOf } from '../../../model/object-key.ts';
+import { engineKinds } from '../../../model/fleet/engine-kinds.ts';
+import { annotationOf } from '../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
 import { type CredentialsRotation, credentialsRotationOf } from './credentials-rotation.ts';
 
-declare module '../../../model/desired.ts' {
+declare module '../../../model/fleet/desired.ts' {
   interface DeclarationValues {
     /** As written. */
     readonly Shoot: JsonObject;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 
 /**
  * What an agent asks its cluster for the care of Shoots. No call waits for another request of the agent, and none rejects

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../model/json.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
+import type { ObjectKey } from '../../../model/objects/object-key.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import type { ResourceEvent } from '../../../ports/resource-status.ts';
 import type { WebhookChange } from '../model/remediate.ts';
 

@@ -1,7 +1,7 @@
 import type { Act } from '../../../api/answer.ts';
 import type { ApiAct } from '../../../api/domain-api.ts';
-import { quote } from '../../../model/ids.ts';
-import type { JsonObject } from '../../../model/json.ts';
+import { quote } from '../../../model/fleet/ids.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import { viewRows } from '../../../runtime/api/views.ts';
 import type { ServerCore } from '../../../runtime/core.ts';
 import type { OperationRequest } from '../engine/operation/types.ts';

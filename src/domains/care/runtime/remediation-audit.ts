@@ -1,6 +1,6 @@
 import type { Derived } from '../../../engine/collections/types.ts';
-import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
-import { createRateLimit, type Rate } from '../../../model/rate-limit.ts';
+import { createRateLimit, type Rate } from '../../../model/limits/rate-limit.ts';
+import { type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
 import type { AuditEntry, AuditLog } from '../../../ports/audit-log.ts';
 import type { ServerCore } from '../../../runtime/core.ts';
 import { createKeyedTask } from '../../../runtime/single-flight.ts';

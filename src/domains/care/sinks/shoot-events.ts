@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectOf, textOf } from '../../../model/json.ts';
+import { isJsonObject, type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
 import type { ResourceEvent } from '../../../ports/resource-status.ts';
 import { declarationErrorIn } from '../model/declaration-error.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 
 /** A declared data plane. */
 export interface DeclaredDataplaneView {

@@ -1,6 +1,6 @@
 import type { CliCommand, ProcessContext } from '../../../cli/command.ts';
 import { type Answer, DOCUMENT_FORMATS } from '../../../cli/output.ts';
-import { printable } from '../../../model/printable.ts';
+import { printable } from '../../../model/text/printable.ts';
 import { dataplaneName, type EnvoyFlags, readDataplane, withEnvoyOptions } from './dataplane-options.ts';
 import type { DataplaneRoots } from './dataplane-roots.ts';
 

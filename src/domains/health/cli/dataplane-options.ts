@@ -2,7 +2,7 @@ import type { Api } from '../../../cli/api.ts';
 import { type ApiOptions, withApiOptions } from '../../../cli/api-options.ts';
 import { checked } from '../../../cli/arguments.ts';
 import type { CliCommand } from '../../../cli/command.ts';
-import { ok, problem } from '../../../model/result.ts';
+import { ok, problem } from '../../../model/values/result.ts';
 import type { DeclaredDataplaneView } from '../api/dataplane-view.ts';
 
 const DATAPLANE = /^[0-9a-z._-]{1,253}\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;

@@ -4,8 +4,8 @@ import { type CliCommand, newCommand, type ProcessContext } from '../../../cli/c
 import { CliError, EXIT } from '../../../cli/exit-codes.ts';
 import { lazy } from '../../../cli/lazy.ts';
 import { styled, type TextOutput, toneOf, writeDiagnostics } from '../../../cli/output.ts';
-import { displayLocation } from '../../../model/diagnostic.ts';
-import { printable } from '../../../model/printable.ts';
+import { displayLocation } from '../../../model/fleet/diagnostic.ts';
+import { printable } from '../../../model/text/printable.ts';
 import { healthDefaults } from '../model/settings.ts';
 import type { ProbeSettings } from '../probes/settings.ts';
 

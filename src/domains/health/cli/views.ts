@@ -3,8 +3,8 @@ import { asView, listedKind } from '../../../cli/lists/listed-kind.ts';
 import { isPlacedName } from '../../../cli/lists/object-names.ts';
 import type { Column } from '../../../cli/output.ts';
 import { orDash } from '../../../cli/views.ts';
-import { type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../../../model/json.ts';
-import type { ViewFilter } from '../../../model/view-filter.ts';
+import type { ViewFilter } from '../../../model/fleet/view-filter.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../../../model/text/json.ts';
 
 const DATAPLANE_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'MESH', text: ({ mesh }) => textOf(mesh) },

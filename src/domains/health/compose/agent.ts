@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { AgentReplica, OpenAgentDomain } from '../../../compose/agent/agent-domain.ts';
 import type { WebhookSettings } from '../../../compose/options.ts';
-import { TAKES_INJECTOR } from '../../../model/agent.ts';
-import { errorText } from '../../../model/messages.ts';
+import { TAKES_INJECTOR } from '../../../model/agent/agent.ts';
+import { errorText } from '../../../model/text/messages.ts';
 import { displayAddress } from '../../../server/listen-address.ts';
 import { flag, type MetricSet } from '../../../server/metric-set.ts';
 import type { InjectionResult } from '../adapters/admission/review.ts';
@@ -10,7 +10,7 @@ import type { Webhook, WebhookDeps } from '../adapters/admission/webhook.ts';
 import { trimInsight } from '../adapters/kubernetes/trim-insight.ts';
 
 /** The webhook that rewrites the probes of Pods, in the agents that are asked for it. */
-export const webhookOfAgents: OpenAgentDomain = ({ metrics, clock, log }) => {
+export const healthInAgents: OpenAgentDomain = ({ metrics, clock, log }) => {
   const meter = webhookMeter(metrics);
   return {
     trim: trimInsight,

@@ -4,11 +4,11 @@ import type { Declared } from '../../../engine/fleet/declared.ts';
 import { defaultDecodeLimits } from '../../../manifest/limits.ts';
 import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
 import { inOrder, readFile } from '../../../manifest/read-file.ts';
-import { diagnosticOf } from '../../../model/diagnostic.ts';
-import { quote } from '../../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import { errorText } from '../../../model/messages.ts';
-import { parseRfc3339 } from '../../../model/time.ts';
+import { diagnosticOf } from '../../../model/fleet/diagnostic.ts';
+import { quote } from '../../../model/fleet/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/text/json.ts';
+import { errorText } from '../../../model/text/messages.ts';
+import { parseRfc3339 } from '../../../model/text/time.ts';
 import { type StreamState, streamOfSubscriptions } from '../model/dataplane-health.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { AGENT_LABELS, agentTemplateLabels } from '../../../adapters/kubernetes/agent-labels.ts';
 import type { AgentAddition, AgentWebhook } from '../../../compose/manifests/agent-addition.ts';
-import { type JsonObject, objectsOf } from '../../../model/json.ts';
+import { type JsonObject, objectsOf } from '../../../model/text/json.ts';
 import {
   WEBHOOK_CONFIGURATION,
   WEBHOOK_SECRET,
@@ -67,7 +67,7 @@ const RIGHTS: AgentWebhook['rights'] = {
 };
 
 /** The webhook that rewrites the probes of Pods, as an agent is installed with it. */
-export const webhookInstalled: AgentAddition = {
+export const healthInstalled: AgentAddition = {
   webhook: {
     configuration: WEBHOOK_CONFIGURATION,
     secret: WEBHOOK_SECRET,

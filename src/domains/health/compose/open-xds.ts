@@ -2,7 +2,7 @@ import { createXdsTransport } from '../../../adapters/grpc/xds-server.ts';
 import { cannotListen } from '../../../compose/serve/listeners.ts';
 import type { OpenedRelay } from '../../../compose/serve/relay.ts';
 import type { ProcessDeps } from '../../../compose/serve/sources.ts';
-import type { RelayConfig } from '../../../model/relay-config.ts';
+import type { RelayConfig } from '../../../model/fleet/relay-config.ts';
 import { hdsSettings } from '../xds/hds-settings.ts';
 import type { XdsSetup } from '../xds/xds.ts';
 

@@ -1,6 +1,6 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
 import type { StatusPart } from '../../../engine/status/declared-status.ts';
-import type { ConditionValue } from '../../../model/conditions.ts';
+import type { ConditionValue } from '../../../model/fleet/conditions.ts';
 import type { HealthReport } from '../model/dataplane-health.ts';
 import type { DataplaneValue } from './dataplanes.ts';
 import { connectionFields } from './views.ts';

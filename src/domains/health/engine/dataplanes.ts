@@ -1,9 +1,9 @@
 import type { Collection, Contribution, Derived, Graph } from '../../../engine/collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from '../../../engine/fleet/declared.ts';
 import type { SourceValue } from '../../../engine/inputs.ts';
-import type { FindingReason } from '../../../model/diagnostic.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
-import type { SourceRights } from '../../../model/source-rights.ts';
+import type { FindingReason } from '../../../model/fleet/diagnostic.ts';
+import type { SourceRights } from '../../../model/fleet/source-rights.ts';
+import type { ObjectKey } from '../../../model/objects/object-key.ts';
 import type { Dataplane } from '../model/dataplane.ts';
 import type { HealthReport, StreamState } from '../model/dataplane-health.ts';
 import { type Connection, NO_CAUSES, type NotReadyCause, reportedCauses, type StatusWithNotes } from './status.ts';

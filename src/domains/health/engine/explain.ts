@@ -1,7 +1,7 @@
 import type { Collection, Entry, Index } from '../../../engine/collections/types.ts';
 import type { Entity, EntityKind, Fact, Reason } from '../../../engine/domain.ts';
-import { compareText } from '../../../model/json.ts';
-import { counted } from '../../../model/messages.ts';
+import { compareText } from '../../../model/text/json.ts';
+import { counted } from '../../../model/text/messages.ts';
 import type { DataplaneValue } from './dataplanes.ts';
 import { type DataplaneSources, dataplaneFacts, NAMED, placeOf } from './explain-dataplane.ts';
 import { dataplaneOfMember, type MemberValue, type ServiceValue } from './services.ts';

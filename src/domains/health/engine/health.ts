@@ -1,9 +1,9 @@
 import type { Derived, Entry, Graph, Input } from '../../../engine/collections/types.ts';
 import type { Domain, DomainCore, DomainParts, EngineDiagnostic } from '../../../engine/domain.ts';
-import type { FleetPolicy } from '../../../model/desired.ts';
-import type { FindingReason } from '../../../model/diagnostic.ts';
-import type { JsonValue } from '../../../model/json.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import type { FleetPolicy } from '../../../model/fleet/desired.ts';
+import type { FindingReason } from '../../../model/fleet/diagnostic.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import type { HealthReport, StreamState } from '../model/dataplane-health.ts';
 import { healthDefaults, healthSection } from '../model/settings.ts';
 import { deriveDataplaneStatuses } from './dataplane-statuses.ts';

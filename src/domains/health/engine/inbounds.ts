@@ -1,5 +1,5 @@
 import type { Collection, Derived, Entry, Graph, Reader } from '../../../engine/collections/types.ts';
-import { canonicalIp } from '../../../model/ip-address.ts';
+import { canonicalIp } from '../../../model/text/ip-address.ts';
 import { ZONE_TAG } from '../model/dataplane.ts';
 import { type DataplaneValue, isReady } from './dataplanes.ts';
 import { joined } from './joined.ts';

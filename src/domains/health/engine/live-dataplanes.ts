@@ -1,9 +1,9 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import { isAddress } from '../../../model/ip-address.ts';
-import { isJsonObject, type JsonObject, objectOf } from '../../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import { withCamelCaseNames } from '../../../model/proto-json.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import { type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { isAddress } from '../../../model/text/ip-address.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../../model/text/json.ts';
+import { withCamelCaseNames } from '../../../model/text/proto-json.ts';
 import {
   type Dataplane,
   dataplaneIdOf,

@@ -1,10 +1,10 @@
 import type { Collection, Derived, Graph, Index } from '../../../engine/collections/types.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import { SERVICE_NAME_LABEL } from '../../../model/endpoints.ts';
-import type { engineKinds } from '../../../model/engine-kinds.ts';
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { annotationOf, labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import { createSharing } from '../../../model/shared-values.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import type { engineKinds } from '../../../model/fleet/engine-kinds.ts';
+import { SERVICE_NAME_LABEL } from '../../../model/objects/endpoints.ts';
+import { annotationOf, labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
+import { createSharing } from '../../../model/values/shared-values.ts';
 import { isPort, type Tags } from '../model/dataplane.ts';
 
 /** The kinds of live objects that data planes are computed from, by `group/Kind`. */

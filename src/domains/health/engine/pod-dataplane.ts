@@ -1,7 +1,7 @@
-import { quote } from '../../../model/ids.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { type LabelSelector, matchesLabels } from '../../../model/label-selector.ts';
-import { annotationOf, labelsOf } from '../../../model/object-key.ts';
+import { quote } from '../../../model/fleet/ids.ts';
+import { type LabelSelector, matchesLabels } from '../../../model/objects/label-selector.ts';
+import { annotationOf, labelsOf } from '../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
 import {
   type Dataplane,
   type Inbound,

@@ -1,7 +1,7 @@
-import { canonicalIp, parseStrictIp } from '../../../model/ip-address.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { annotationOf, labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import { parseRfc3339 } from '../../../model/time.ts';
+import { annotationOf, labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { canonicalIp, parseStrictIp } from '../../../model/text/ip-address.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
+import { parseRfc3339 } from '../../../model/text/time.ts';
 import { type Inbound, isPort } from '../model/dataplane.ts';
 import { type Owner, ownerOf, textMembers } from './live-objects.ts';
 import type { Connection } from './status.ts';

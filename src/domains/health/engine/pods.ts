@@ -1,7 +1,7 @@
 import type { Collection, Derived, Graph, Reader } from '../../../engine/collections/types.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import type { JsonValue } from '../../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import { type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import type { HealthSettings } from '../model/settings.ts';
 import type { KnownDataplane, Uncounted } from './dataplanes.ts';
 import {

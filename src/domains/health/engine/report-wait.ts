@@ -1,7 +1,7 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
 import { type Deadline, hasPassed, OF_PROCESS } from '../../../engine/deadlines.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
-import type { JsonValue } from '../../../model/json.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 import { isProbed } from '../model/dataplane.ts';
 import type { HealthReport } from '../model/dataplane-health.ts';
 import type { KnownDataplane } from './dataplanes.ts';

@@ -1,6 +1,6 @@
-import type { DeclarationValues } from '../../../model/desired.ts';
-import { matchesAnyName } from '../../../model/name-glob.ts';
-import { mayConcern, notAllowed, type RightsRefusal, type SourceRights } from '../../../model/source-rights.ts';
+import type { DeclarationValues } from '../../../model/fleet/desired.ts';
+import { mayConcern, notAllowed, type RightsRefusal, type SourceRights } from '../../../model/fleet/source-rights.ts';
+import { matchesAnyName } from '../../../model/text/name-glob.ts';
 import { serviceField, servicesOf } from '../model/dataplane.ts';
 
 /** Why a source may not declare this data plane; undefined: it may. `key`: as of `declarationKey`. */

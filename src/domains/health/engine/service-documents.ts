@@ -1,7 +1,7 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
-import { bucketOf } from '../../../model/digest.ts';
-import { compareText, type JsonObject } from '../../../model/json.ts';
-import { pathSegment, statusFile } from '../../../model/status-path.ts';
+import { pathSegment, statusFile } from '../../../model/fleet/status-path.ts';
+import { bucketOf } from '../../../model/text/digest.ts';
+import { compareText, type JsonObject } from '../../../model/text/json.ts';
 import type { DataplaneValue } from './dataplanes.ts';
 import { joined } from './joined.ts';
 import { dataplaneOfMember, type MemberValue, type ServiceValue } from './services.ts';

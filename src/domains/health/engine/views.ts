@@ -1,10 +1,10 @@
 import type { Collection, Entry } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
-import type { JsonObject } from '../../../model/json.ts';
-import { compareText } from '../../../model/json.ts';
-import { kindOf } from '../../../model/object-key.ts';
-import { rfc3339 } from '../../../model/time.ts';
-import type { ViewFilter } from '../../../model/view-filter.ts';
+import type { ViewFilter } from '../../../model/fleet/view-filter.ts';
+import { kindOf } from '../../../model/objects/object-key.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
+import { compareText } from '../../../model/text/json.ts';
+import { rfc3339 } from '../../../model/text/time.ts';
 import type { Dataplane, Tags } from '../model/dataplane.ts';
 import { type DataplaneOrigin, type DataplaneValue, dataplaneKey } from './dataplanes.ts';
 import { type InboundValue, loadBalancingSet, WEIGHT } from './inbounds.ts';

@@ -1,9 +1,9 @@
 import { validate } from '../../../../generated/dataplane.js';
 import { checkForeign, type Decoded, withoutNulls } from '../../../manifest/kinds/reading.ts';
 import type { FieldProblem } from '../../../manifest/problem.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
-import { camelCaseName, withCamelCaseNames } from '../../../model/proto-json.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/text/json.ts';
+import { camelCaseName, withCamelCaseNames } from '../../../model/text/proto-json.ts';
 import { type DeclaredDataplane, dataplaneIdOf, dataplaneLabels, dataplaneOf } from '../model/dataplane.ts';
 import { checkMesh, checkName } from './names.ts';
 import { checkSpec } from './networking.ts';

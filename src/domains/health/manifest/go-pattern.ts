@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Re2 from 're2js';
-import { MOST_INSTRUCTIONS, mostInstructions } from '../../../model/pattern-size.ts';
+import { MOST_INSTRUCTIONS, mostInstructions } from '../../../model/text/pattern-size.ts';
 
 /** Why a text is no regular expression of Go; undefined if it is one. A pattern that is too large to be compiled is refused, too. */
 export function patternProblem(pattern: string): string | undefined {

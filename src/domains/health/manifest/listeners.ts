@@ -1,8 +1,8 @@
 import type { FieldProblem } from '../../../manifest/problem.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { quote } from '../../../model/ids.ts';
-import { type JsonObject, objectsOf, textOf } from '../../../model/json.ts';
-import { enumNameOf, integerOf } from '../../../model/proto-json.ts';
+import { quote } from '../../../model/fleet/ids.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { type JsonObject, objectsOf, textOf } from '../../../model/text/json.ts';
+import { enumNameOf, integerOf } from '../../../model/text/proto-json.ts';
 import { itemsOf } from './inbounds.ts';
 import { checkAddress, checkPort, violation } from './violations.ts';
 

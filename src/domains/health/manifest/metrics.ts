@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../../../manifest/problem.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
-import { enumNameOf } from '../../../model/proto-json.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/text/json.ts';
+import { enumNameOf } from '../../../model/text/proto-json.ts';
 import { patternProblem } from './go-pattern.ts';
 import { itemsOf } from './inbounds.ts';
 import { fieldName, violation } from './violations.ts';

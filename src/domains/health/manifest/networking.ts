@@ -1,8 +1,8 @@
 import type { FieldProblem } from '../../../manifest/problem.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { parseStrictIp } from '../../../model/ip-address.ts';
-import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { enumNameOf, integerOf } from '../../../model/proto-json.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { parseStrictIp } from '../../../model/text/ip-address.ts';
+import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
+import { enumNameOf, integerOf } from '../../../model/text/proto-json.ts';
 import { dataplaneOf } from '../model/dataplane.ts';
 import { checkInbounds } from './inbounds.ts';
 import { checkListeners } from './listeners.ts';

@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../../../manifest/problem.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/text/json.ts';
 import { itemsOf } from './inbounds.ts';
 import { checkNameForm } from './names.ts';
 import { checkOutboundTags } from './tags.ts';

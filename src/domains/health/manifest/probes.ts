@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../../../manifest/problem.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { isJsonObject, type JsonValue, textOf } from '../../../model/json.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { isJsonObject, type JsonValue, textOf } from '../../../model/text/json.ts';
 import { itemsOf } from './inbounds.ts';
 import { checkPort, violation } from './violations.ts';
 

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../../../manifest/problem.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { quote } from '../../../model/ids.ts';
-import { compareText, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
+import { quote } from '../../../model/fleet/ids.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { compareText, type JsonValue, objectOf, textOf } from '../../../model/text/json.ts';
 import { SERVICE_TAG } from '../model/dataplane.ts';
 import { violation } from './violations.ts';
 

@@ -1,9 +1,9 @@
 import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
-import type { FindingReason } from '../../../model/diagnostic.ts';
-import type { FieldPath } from '../../../model/field-path.ts';
-import { isAddress, parseStrictIp } from '../../../model/ip-address.ts';
-import { type JsonValue, textOf } from '../../../model/json.ts';
-import { integerOf } from '../../../model/proto-json.ts';
+import type { FindingReason } from '../../../model/fleet/diagnostic.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { isAddress, parseStrictIp } from '../../../model/text/ip-address.ts';
+import { type JsonValue, textOf } from '../../../model/text/json.ts';
+import { integerOf } from '../../../model/text/proto-json.ts';
 import { isPort } from '../model/dataplane.ts';
 
 /*

@@ -1,5 +1,5 @@
-import { type JsonValue, objectsOf, textOf } from '../../../model/json.ts';
-import { parseRfc3339 } from '../../../model/time.ts';
+import { type JsonValue, objectsOf, textOf } from '../../../model/text/json.ts';
+import { parseRfc3339 } from '../../../model/text/time.ts';
 
 /** Whether a proxy is connected to its control plane; it has been at least once. */
 export type StreamState = {

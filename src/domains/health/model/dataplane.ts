@@ -1,10 +1,17 @@
-import type { FieldPath } from '../../../model/field-path.ts';
-import { parseStrictIp } from '../../../model/ip-address.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { labelsOf, metadataOf } from '../../../model/object-key.ts';
-import { durationMs, enumNameOf, integerOf } from '../../../model/proto-json.ts';
+import { labelsOf, metadataOf } from '../../../model/objects/object-key.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { parseStrictIp } from '../../../model/text/ip-address.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../model/text/json.ts';
+import { durationMs, enumNameOf, integerOf } from '../../../model/text/proto-json.ts';
 
-declare module '../../../model/desired.ts' {
+declare module '../../../model/fleet/desired.ts' {
   interface DeclarationValues {
     readonly Dataplane: DeclaredDataplane;
   }

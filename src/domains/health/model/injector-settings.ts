@@ -1,8 +1,8 @@
-import { memberProblem } from '../../../model/agent-members.ts';
-import { parseJson } from '../../../model/json.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+import { memberProblem } from '../../../model/agent/agent-members.ts';
+import { parseJson } from '../../../model/text/json.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 
-declare module '../../../model/agent-settings.ts' {
+declare module '../../../model/agent/agent-settings.ts' {
   interface AgentSettings {
     /** How the probes of admitted Pods are rewritten; only for agents that take it. */
     readonly injector?: InjectorSettings;

@@ -1,8 +1,8 @@
-import type { PolicySection } from '../../../model/fleet-policy.ts';
-import type { LabelSelector } from '../../../model/label-selector.ts';
+import type { PolicySection } from '../../../model/fleet/fleet-policy.ts';
+import type { LabelSelector } from '../../../model/objects/label-selector.ts';
 import type { InjectorSettings } from './injector-settings.ts';
 
-declare module '../../../model/desired.ts' {
+declare module '../../../model/fleet/desired.ts' {
   interface FleetPolicy {
     readonly health?: HealthSettings;
   }

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from '../../../model/json.ts';
+import { type JsonObject, objectOf } from '../../../model/text/json.ts';
 
 /** Label of a Namespace or Pod: `enabled` lets the webhook rewrite Pods, `disabled` on a Pod keeps it as it is. */
 export const PROBE_PROXY_LABEL = 'fleetrelay.dev/probe-proxy';

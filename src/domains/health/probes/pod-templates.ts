@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../../model/text/json.ts';
 
 /** A Pod or Pod template inside a document. */
 export interface PodPlace {

@@ -5,8 +5,8 @@ import {
   type JsonValue,
   parseJson,
   textOf,
-} from '../../../model/json.ts';
-import { ok, problem, type Result } from '../../../model/result.ts';
+} from '../../../model/text/json.ts';
+import { ok, problem, type Result } from '../../../model/values/result.ts';
 import type { GrpcTarget, HttpTarget, ProbeTarget, TcpTarget } from './target.ts';
 import { portOf } from './target.ts';
 

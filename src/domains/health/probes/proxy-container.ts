@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import { type ListedProbe, printProbeList } from './probe-list.ts';
 import type { ProbeMode } from './settings.ts';
 

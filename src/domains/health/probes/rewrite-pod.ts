@@ -1,4 +1,4 @@
-import type { FieldPath } from '../../../model/field-path.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -7,7 +7,7 @@ import {
   objectOf,
   objectsOf,
   textOf,
-} from '../../../model/json.ts';
+} from '../../../model/text/json.ts';
 import { PROBE_PROXY_LABEL } from './opt-in.ts';
 import type { ListedProbe } from './probe-list.ts';
 import { PROXY_CONTAINER, type ProxyContainerOptions, proxyParts } from './proxy-container.ts';

@@ -1,5 +1,5 @@
-import type { FieldPath } from '../../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectsOf, textOf } from '../../../model/json.ts';
+import type { FieldPath } from '../../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectsOf, textOf } from '../../../model/text/json.ts';
 import { GRPC_SERVICE_HEADER, HOST_HEADER, SCHEME_HEADER, TIMEOUT_HEADER } from './headers.ts';
 import type { ListedProbe } from './probe-list.ts';
 import type { ProbeMode } from './settings.ts';

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
+import { type JsonObject, type JsonValue, objectOf } from '../../../model/text/json.ts';
 import type { InjectorSettings } from '../model/injector-settings.ts';
 import { portOf } from './target.ts';
 

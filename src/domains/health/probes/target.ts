@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../model/json.ts';
+import type { JsonValue } from '../../../model/text/json.ts';
 
 /** What a probe asks an application, without its address. */
 export type ProbeTarget = HttpTarget | TcpTarget | GrpcTarget;

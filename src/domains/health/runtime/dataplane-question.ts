@@ -1,6 +1,6 @@
 import type { Answer } from '../../../api/answer.ts';
 import type { Engine } from '../../../engine/graph.ts';
-import { quote } from '../../../model/ids.ts';
+import { quote } from '../../../model/fleet/ids.ts';
 import type { DeclaredDataplaneView, XdsAddressView } from '../api/dataplane-view.ts';
 import { declaredDataplane } from './declared.ts';
 

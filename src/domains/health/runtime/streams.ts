@@ -1,5 +1,5 @@
 import type { Input } from '../../../engine/collections/types.ts';
-import { createKeyedCount } from '../../../model/keyed-limit.ts';
+import { createKeyedCount } from '../../../model/limits/keyed-limit.ts';
 import type { SharedRecord } from '../../../runtime/ledger/records.ts';
 import { fields, isFlag, isText, isTime } from '../../../runtime/ledger/shapes.ts';
 import type { Replica } from '../../../runtime/replica/replica.ts';

@@ -1,4 +1,4 @@
-import type { XdsFigures } from '../../../model/xds-figures.ts';
+import type { XdsFigures } from '../../../model/fleet/xds-figures.ts';
 import type { MetricDefinition } from '../../../server/metric-set.ts';
 import type { Reading } from '../../../server/metrics.ts';
 import { type MeshFigures, meshSamples } from './mesh-metrics.ts';

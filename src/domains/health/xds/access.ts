@@ -1,4 +1,4 @@
-import { createKeyedLimit } from '../../../model/keyed-limit.ts';
+import { createKeyedLimit } from '../../../model/limits/keyed-limit.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { StreamEnd } from '../../../ports/transport.ts';
 import { callerOf } from '../../../relay/caller.ts';

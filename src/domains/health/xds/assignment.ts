@@ -5,7 +5,7 @@ import {
   LocalityLbEndpointsSchema,
 } from '../../../../generated/envoy/config/endpoint/v3/endpoint_pb.ts';
 import { DiscoveryResponseSchema } from '../../../../generated/envoy/service/discovery/v3/discovery_pb.ts';
-import { sha256 } from '../../../model/digest.ts';
+import { sha256 } from '../../../model/text/digest.ts';
 import type { Resource } from '../../../xds/ads.ts';
 import { WEIGHT } from '../engine/inbounds.ts';
 import { isIpAddress } from './ip.ts';

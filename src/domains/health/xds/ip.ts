@@ -1,4 +1,4 @@
-import { looseForm, parseIp } from '../../../model/ip-address.ts';
+import { looseForm, parseIp } from '../../../model/text/ip-address.ts';
 
 /** Whether Envoy takes the text for an IP address. */
 export function isIpAddress(text: string): boolean {

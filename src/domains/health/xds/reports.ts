@@ -4,7 +4,7 @@ import type {
   EndpointHealth,
   EndpointHealthResponse,
 } from '../../../../generated/envoy/service/health/v3/hds_pb.ts';
-import { parseIp } from '../../../model/ip-address.ts';
+import { parseIp } from '../../../model/text/ip-address.ts';
 import { workloadKey } from '../engine/status.ts';
 import type { Dataplane, Inbound } from '../model/dataplane.ts';
 import type { HealthReport } from '../model/dataplane-health.ts';

@@ -6,8 +6,8 @@ import {
   type HealthCheckSpecifier,
   HealthCheckSpecifierSchema,
 } from '../../../../generated/envoy/service/health/v3/hds_pb.ts';
-import { isJsonObject, type JsonObject, objectOf } from '../../../model/json.ts';
-import { integerOf } from '../../../model/proto-json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../../model/text/json.ts';
+import { integerOf } from '../../../model/text/proto-json.ts';
 import { type DeclaredDataplane, type Inbound, isProbed, type ServiceProbe } from '../model/dataplane.ts';
 import type { HdsSettings } from './hds-settings.ts';
 

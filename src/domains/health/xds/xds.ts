@@ -1,5 +1,5 @@
 import { createLimitedLog } from '../../../http/limited-log.ts';
-import type { XdsFigures } from '../../../model/xds-figures.ts';
+import type { XdsFigures } from '../../../model/fleet/xds-figures.ts';
 import type { StreamEnd } from '../../../ports/transport.ts';
 import type { XdsTransport } from '../../../ports/xds-transport.ts';
 import type { ServerCore } from '../../../runtime/core.ts';
@@ -143,7 +143,7 @@ function createServer(
   const counts = createXdsCounts();
   const strangers = createLimitedLog(log, clock);
   const access = createAccess({
-    ...{ trust, clock, limits, mayStart: replica.mayStart },
+    ...{ trust, clock, limits, mayStart: () => replica.mayStart() && replica.hasCommitted() },
     isDeclared: (key) => declared(key) !== undefined,
   });
   const { opened } = streams;

@@ -2,7 +2,7 @@ import type { DomainViews } from '../../../cli/domain-cli.ts';
 import { listedKind } from '../../../cli/lists/listed-kind.ts';
 import { isObjectNamed, OBJECT_NAMING, shownRef } from '../../../cli/lists/object-names.ts';
 import type { Column } from '../../../cli/output.ts';
-import { type JsonObject, textOf } from '../../../model/json.ts';
+import { type JsonObject, textOf } from '../../../model/text/json.ts';
 
 const MIRRORED_SERVICE_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'SERVICE', text: ({ service }) => textOf(service) },

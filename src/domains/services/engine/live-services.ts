@@ -1,11 +1,11 @@
-import type { LiveObject } from '../../../model/agent.ts';
-import { SERVICE_NAME_LABEL } from '../../../model/endpoints.ts';
-import type { engineKinds } from '../../../model/engine-kinds.ts';
-import { objectOf, textOf } from '../../../model/json.ts';
-import { type LabelSelector, matchesLabels } from '../../../model/label-selector.ts';
-import { mirrorLabels } from '../../../model/mirror-labels.ts';
-import { matchesAnyName } from '../../../model/name-glob.ts';
-import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../../model/object-key.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import type { engineKinds } from '../../../model/fleet/engine-kinds.ts';
+import { SERVICE_NAME_LABEL } from '../../../model/objects/endpoints.ts';
+import { type LabelSelector, matchesLabels } from '../../../model/objects/label-selector.ts';
+import { mirrorLabels } from '../../../model/objects/mirror-labels.ts';
+import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { objectOf, textOf } from '../../../model/text/json.ts';
+import { matchesAnyName } from '../../../model/text/name-glob.ts';
 import type { MirrorNamespaces } from '../model/mirror.ts';
 
 /** The kinds of live objects that mirroring reads, by `group/Kind`. */

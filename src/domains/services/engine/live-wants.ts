@@ -1,7 +1,7 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
 import type { DerivedWant, Want } from '../../../engine/placement/wants.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import type { LedgerEntry } from '../../../model/ledger.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import type { LedgerEntry } from '../../../model/fleet/ledger.ts';
 import type { InboundIndexes } from '../../health/index.ts';
 import { exportedObject, type Feed, serviceOfSlice } from './mirrors.ts';
 import { mirroredKey, mirroredService, mirroredSlices, type Translated } from './translate.ts';

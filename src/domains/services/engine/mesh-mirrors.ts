@@ -1,10 +1,10 @@
 import type { Collection, Derived, Graph } from '../../../engine/collections/types.ts';
 import { documentKey } from '../../../engine/fleet/sources.ts';
 import type { Want } from '../../../engine/placement/wants.ts';
-import type { JsonObject } from '../../../model/json.ts';
-import type { Hold } from '../../../model/ledger.ts';
-import { mirrorLabels } from '../../../model/mirror-labels.ts';
-import type { Origin } from '../../../model/output.ts';
+import type { Hold } from '../../../model/fleet/ledger.ts';
+import type { Origin } from '../../../model/fleet/output.ts';
+import { mirrorLabels } from '../../../model/objects/mirror-labels.ts';
+import type { JsonObject } from '../../../model/text/json.ts';
 import { clustersOfService, joined } from '../../health/index.ts';
 import { SERVICES } from './live-wants.ts';
 import { type AddressUse, firstOfSources, type MeshSlices, partGroup, partOf, sliceKey } from './mesh-slices.ts';

@@ -1,8 +1,8 @@
 import type { Collection, Contribution, Graph, Index } from '../../../engine/collections/types.ts';
 import type { Declarations } from '../../../engine/fleet/declared.ts';
-import { sha256 } from '../../../model/digest.ts';
-import { compareText } from '../../../model/json.ts';
-import type { Origin } from '../../../model/output.ts';
+import type { Origin } from '../../../model/fleet/output.ts';
+import { sha256 } from '../../../model/text/digest.ts';
+import { compareText } from '../../../model/text/json.ts';
 import {
   isCounted,
   isReady,

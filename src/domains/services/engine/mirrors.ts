@@ -13,13 +13,13 @@ import {
   summarise,
   tallyOf,
 } from '../../../engine/status/progress.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import type { ClusterChoice } from '../../../model/desired.ts';
-import type { ClusterName } from '../../../model/ids.ts';
-import { compareText } from '../../../model/json.ts';
-import type { ObjectKey } from '../../../model/object-key.ts';
-import type { Origin } from '../../../model/output.ts';
-import { outOfReach, reaches } from '../../../model/source-rights.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import type { ClusterChoice } from '../../../model/fleet/desired.ts';
+import type { ClusterName } from '../../../model/fleet/ids.ts';
+import type { Origin } from '../../../model/fleet/output.ts';
+import { outOfReach, reaches } from '../../../model/fleet/source-rights.ts';
+import type { ObjectKey } from '../../../model/objects/object-key.ts';
+import { compareText } from '../../../model/text/json.ts';
 import type { MirrorCopy, MirrorFrom } from '../model/mirror.ts';
 import {
   chooses,

@@ -1,4 +1,4 @@
-import { sha256 } from '../../../model/digest.ts';
+import { sha256 } from '../../../model/text/digest.ts';
 
 /** The limit of a DNS label; longer joined names are shortened. */
 const LONGEST = 63;

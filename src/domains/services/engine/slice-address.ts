@@ -1,4 +1,4 @@
-import { ipText, networkHas, parseNetwork, parseStrictIp } from '../../../model/ip-address.ts';
+import { ipText, networkHas, parseNetwork, parseStrictIp } from '../../../model/text/ip-address.ts';
 
 /** An address as an EndpointSlice has it, or why no slice can have it. */
 export type SliceAddress =

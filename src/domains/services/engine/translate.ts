@@ -1,14 +1,14 @@
 import type { Want } from '../../../engine/placement/wants.ts';
-import type { LiveObject } from '../../../model/agent.ts';
-import { REMOVED_AFTER, UPDATED_AFTER } from '../../../model/apply-order.ts';
-import { objectDigest } from '../../../model/digest.ts';
-import { SERVICE_NAME_LABEL } from '../../../model/endpoints.ts';
-import type { ClusterName, Digest } from '../../../model/ids.ts';
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { mirrorLabels } from '../../../model/mirror-labels.ts';
-import { matchesAnyName } from '../../../model/name-glob.ts';
-import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../../model/object-key.ts';
-import { createSharing } from '../../../model/shared-values.ts';
+import type { LiveObject } from '../../../model/agent/agent.ts';
+import type { ClusterName, Digest } from '../../../model/fleet/ids.ts';
+import { REMOVED_AFTER, UPDATED_AFTER } from '../../../model/objects/apply-order.ts';
+import { SERVICE_NAME_LABEL } from '../../../model/objects/endpoints.ts';
+import { mirrorLabels } from '../../../model/objects/mirror-labels.ts';
+import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { objectDigest } from '../../../model/text/digest.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
+import { matchesAnyName } from '../../../model/text/name-glob.ts';
+import { createSharing } from '../../../model/values/shared-values.ts';
 import type { MirrorCopy } from '../model/mirror.ts';
 import { labelValue, mirroredName } from './names.ts';
 

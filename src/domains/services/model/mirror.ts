@@ -1,7 +1,7 @@
-import type { ClusterChoice } from '../../../model/desired.ts';
-import type { LabelSelector } from '../../../model/label-selector.ts';
+import type { ClusterChoice } from '../../../model/fleet/desired.ts';
+import type { LabelSelector } from '../../../model/objects/label-selector.ts';
 
-declare module '../../../model/desired.ts' {
+declare module '../../../model/fleet/desired.ts' {
   interface DeclarationValues {
     readonly ServiceMirror: ServiceMirror;
   }

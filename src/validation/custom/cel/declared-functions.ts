@@ -1,6 +1,6 @@
 import type { Expr, Expr_Call } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { didYouMean } from '../../../manifest/problem.ts';
-import { mostInstructions, STEPS_OF_COMPILING } from '../../../model/pattern-size.ts';
+import { mostInstructions, STEPS_OF_COMPILING } from '../../../model/text/pattern-size.ts';
 import type { Meter } from '../../values/meter.ts';
 import { compilePattern } from '../../values/patterns.ts';
 import { OPTIONAL_INDEX, OPTIONAL_SELECT } from './optional-syntax.ts';

@@ -1,7 +1,7 @@
 import { type CelValue, celList } from '@bufbuild/cel';
 import { didYouMean, type FieldProblem, fieldError } from '../../../manifest/problem.ts';
-import { displayPath, type FieldPath } from '../../../model/field-path.ts';
-import { type JsonObject, textOf } from '../../../model/json.ts';
+import { displayPath, type FieldPath } from '../../../model/text/field-path.ts';
+import { type JsonObject, textOf } from '../../../model/text/json.ts';
 import { type DeclaredExpression, expressionsIn } from '../../expressions.ts';
 import { createMeter, TooMuchWork } from '../../values/meter.ts';
 import type { CelRule, ObjectCheck, Schema } from '../../values/schema.ts';

@@ -1,6 +1,6 @@
 import type { Expr, Expr_Call, Expr_Comprehension } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { didYouMean } from '../../../manifest/problem.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/text/json.ts';
 import type { CallFault } from './declared-functions.ts';
 import { OPTIONAL_SELECT } from './optional-syntax.ts';
 import { escapedName, RESERVED } from './values.ts';

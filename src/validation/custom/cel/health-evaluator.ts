@@ -4,9 +4,8 @@ import {
   type HealthCheck,
   type HealthEvaluator,
   kindOfCheck,
-} from '../../../model/health-check.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/json.ts';
-import { staleHealth } from '../../../model/object-health/general.ts';
+} from '../../../model/objects/health-check.ts';
+import { staleHealth } from '../../../model/objects/object-health/general.ts';
 import {
   CURRENT,
   conditionOf,
@@ -15,8 +14,9 @@ import {
   messageOf,
   type ObjectHealth,
   unknown,
-} from '../../../model/object-health/health.ts';
-import { withoutSecretValues } from '../../../model/secret-values.ts';
+} from '../../../model/objects/object-health/health.ts';
+import { withoutSecretValues } from '../../../model/objects/secret-values.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/text/json.ts';
 import { createMeter, type Meter, TooMuchWork } from '../../values/meter.ts';
 import { createEnvironment } from './environment.ts';
 import {

@@ -1,9 +1,16 @@
 import { parse } from '@bufbuild/cel';
 import type { Expr } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { didYouMean, type FieldProblem, fieldError } from '../../../manifest/problem.ts';
-import { displayPath } from '../../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { parseApiVersion } from '../../../model/object-key.ts';
+import { parseApiVersion } from '../../../model/objects/object-key.ts';
+import { displayPath } from '../../../model/text/field-path.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../model/text/json.ts';
 import type { DeclaredExpression } from '../../expressions.ts';
 import type { CallFault } from './declared-functions.ts';
 import type { Environment } from './environment.ts';

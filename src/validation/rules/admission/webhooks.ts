@@ -1,5 +1,5 @@
-import { describeWebhookProblem } from '../../../model/webhooks/describe.ts';
-import { isExemptFromConstraints, problemOfWebhook } from '../../../model/webhooks/problematic.ts';
+import { describeWebhookProblem } from '../../../model/objects/webhooks/describe.ts';
+import { isExemptFromConstraints, problemOfWebhook } from '../../../model/objects/webhooks/problematic.ts';
 import {
   atMost,
   type Field,

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../../manifest/problem.ts';
-import { isJsonObject, type JsonValue } from '../../../model/json.ts';
+import { isJsonObject, type JsonValue } from '../../../model/text/json.ts';
 import {
   type Field,
   forbidden,

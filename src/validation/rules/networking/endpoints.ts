@@ -1,4 +1,4 @@
-import { parseIp } from '../../../model/ip-address.ts';
+import { parseIp } from '../../../model/text/ip-address.ts';
 import { checkEndpointIp } from '../shared/addresses.ts';
 import {
   atMost,

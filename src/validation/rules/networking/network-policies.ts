@@ -1,4 +1,4 @@
-import { type Network, networkHas, parseNetwork } from '../../../model/ip-address.ts';
+import { type Network, networkHas, parseNetwork } from '../../../model/text/ip-address.ts';
 import { checkCidr, cidrRule } from '../shared/addresses.ts';
 import {
   type Field,

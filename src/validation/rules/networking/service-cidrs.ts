@@ -1,4 +1,4 @@
-import { parseNetwork } from '../../../model/ip-address.ts';
+import { parseNetwork } from '../../../model/text/ip-address.ts';
 import { cidrRule, strictCidrRule } from '../shared/addresses.ts';
 import { filledIfSet, getIn, hasForm, nameOf, needed, report, text, textItems } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';

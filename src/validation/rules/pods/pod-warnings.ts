@@ -1,4 +1,4 @@
-import type { FindingReason } from '../../../model/diagnostic.ts';
+import type { FindingReason } from '../../../model/fleet/diagnostic.ts';
 import {
   entryOf,
   type Field,

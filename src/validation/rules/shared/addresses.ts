@@ -7,7 +7,7 @@ import {
   networkHas,
   parseIp,
   parseNetwork,
-} from '../../../model/ip-address.ts';
+} from '../../../model/text/ip-address.ts';
 import { type Field, hasForm, invalid, word } from './field.ts';
 
 /** The minor version of Kubernetes that refuses forms of addresses which programs read differently. */

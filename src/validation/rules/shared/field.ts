@@ -1,9 +1,9 @@
 import { didYouMean, type FieldProblem } from '../../../manifest/problem.ts';
-import type { FindingReason } from '../../../model/diagnostic.ts';
-import { displayPath, type FieldPath } from '../../../model/field-path.ts';
-import { quote } from '../../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import { mayBeSecret } from '../../../model/secret-values.ts';
+import type { FindingReason } from '../../../model/fleet/diagnostic.ts';
+import { quote } from '../../../model/fleet/ids.ts';
+import { mayBeSecret } from '../../../model/objects/secret-values.ts';
+import { displayPath, type FieldPath } from '../../../model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/text/json.ts';
 
 /** A problem that a rule reports. */
 export interface RuleProblem extends FieldProblem {

@@ -1,4 +1,4 @@
-import { type LabelRequirement, type LabelSelector, matchesLabels } from '../../../model/label-selector.ts';
+import { type LabelRequirement, type LabelSelector, matchesLabels } from '../../../model/objects/label-selector.ts';
 import {
   type Field,
   forbidden,

@@ -1,4 +1,4 @@
-import { canonicalJson, compareText } from '../../../model/json.ts';
+import { canonicalJson, compareText } from '../../../model/text/json.ts';
 import { quantityOf } from '../../values/quantities.ts';
 import {
   atMostOne,

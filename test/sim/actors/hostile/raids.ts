@@ -1,8 +1,8 @@
-import type { AgentHolding } from '../../../../src/model/agent.ts';
-import { sha256, snapshotDigest } from '../../../../src/model/digest.ts';
-import { type ClusterId, parseClusterName } from '../../../../src/model/ids.ts';
-import type { ObjectKey } from '../../../../src/model/object-key.ts';
-import { must } from '../../../../src/model/result.ts';
+import type { AgentHolding } from '../../../../src/model/agent/agent.ts';
+import { sha256, snapshotDigest } from '../../../../src/model/text/digest.ts';
+import { type ClusterId, parseClusterName } from '../../../../src/model/fleet/ids.ts';
+import type { ObjectKey } from '../../../../src/model/objects/object-key.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import type { ClientConnection, StreamMethod } from '../../../../src/ports/transport.ts';
 import { DEFAULT_LIMITS } from '../../../../src/relay/limits.ts';
 import { packChunks } from '../../../../src/relay/transfer.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiCatalog, KubeAnswer, KubeClient } from '../../../../src/adapters/kubernetes/api/types.ts';
 import { installAgent } from '../../../../src/compose/cluster/install-agent.ts';
-import { parseClusterName } from '../../../../src/model/ids.ts';
-import { must } from '../../../../src/model/result.ts';
+import { parseClusterName } from '../../../../src/model/fleet/ids.ts';
+import { must } from '../../../../src/model/values/result.ts';
 
 const STATEFUL_SETS = '/apis/apps/v1/statefulsets';
 

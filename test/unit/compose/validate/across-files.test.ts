@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { validatePaths } from '../../../../src/compose/validate/validate.ts';
-import { displayLocation } from '../../../../src/model/diagnostic.ts';
+import { displayLocation } from '../../../../src/model/fleet/diagnostic.ts';
 import { bytesOf } from '../../../support/decoding.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../../support/manifests.ts';
 

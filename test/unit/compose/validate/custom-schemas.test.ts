@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ValidationRequest } from '../../../../src/compose/validate/report.ts';
 import { validatePaths } from '../../../../src/compose/validate/validate.ts';
-import { displayDiagnostic } from '../../../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../../../src/model/fleet/diagnostic.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../../../src/validation/kubernetes-schemas.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'custom-schemas-'));

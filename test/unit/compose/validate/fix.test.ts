@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ValidationRequest } from '../../../../src/compose/validate/report.ts';
 import { validatePaths } from '../../../../src/compose/validate/validate.ts';
-import { displayDiagnostic } from '../../../../src/model/diagnostic.ts';
+import { displayDiagnostic } from '../../../../src/model/fleet/diagnostic.ts';
 import { bytesOf } from '../../../support/decoding.ts';
 
 const WRONG =

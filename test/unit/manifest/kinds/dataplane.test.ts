@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
-import { isJsonObject, type JsonValue } from '../../../../src/model/json.ts';
+import { isJsonObject, type JsonValue } from '../../../../src/model/text/json.ts';
 import { rightDataplanes, violationsBelow, wrongDataplanes } from '../../../support/dataplanes.ts';
 import { decodeFile } from '../../../support/decode-file.ts';
 import { bytesOf, complaints, contentOf } from '../../../support/decoding.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { healthDefaults } from '../../../../src/domains/health/model/settings.ts';
-import { parseSettings, settingsText } from '../../../../src/model/agent-settings.ts';
-import { defaultFleetPolicy, settingsOfPolicy } from '../../../../src/model/fleet-policy.ts';
+import { parseSettings, settingsText } from '../../../../src/model/agent/agent-settings.ts';
+import { defaultFleetPolicy, settingsOfPolicy } from '../../../../src/model/fleet/fleet-policy.ts';
 import { complaints, contentOf } from '../../../support/decoding.ts';
 
 const policy = (health: string): string =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseFleetName, parseSourceName } from '../../../../src/model/ids.ts';
-import { must } from '../../../../src/model/result.ts';
+import { parseFleetName, parseSourceName } from '../../../../src/model/fleet/ids.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import type { PullRequest, ReviewFailure, ReviewHost, ReviewOutcome } from '../../../../src/ports/review-host.ts';
 import {
   createPullRequestPlan,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../../../src/adapters/stores/memory.ts';
-import { parseSourceName } from '../../../../src/model/ids.ts';
-import { must } from '../../../../src/model/result.ts';
+import { parseSourceName } from '../../../../src/model/fleet/ids.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import type { SnapshotStore, StoreEvent } from '../../../../src/ports/snapshot-store.ts';
 import { createPullRequestQueue } from '../../../../src/runtime/pull-requests/pull-request-queue.ts';
 import { createSharedMemory } from '../../../support/shared-memory-store.ts';

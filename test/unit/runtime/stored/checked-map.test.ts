@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../../../src/adapters/stores/memory.ts';
 import { createSqliteStore } from '../../../../src/adapters/stores/sqlite.ts';
-import type { JsonValue } from '../../../../src/model/json.ts';
+import type { JsonValue } from '../../../../src/model/text/json.ts';
 import type { SnapshotStore, StoredRecord } from '../../../../src/ports/snapshot-store.ts';
 import { createMapState, type MapWriter } from '../../../../src/runtime/stored/map-writer.ts';
 import { atOneMoment, readMap } from '../../../../src/runtime/stored/read-map.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseFleetName } from '../../../../src/model/ids.ts';
-import { must } from '../../../../src/model/result.ts';
+import { parseFleetName } from '../../../../src/model/fleet/ids.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import { keepFleetMark } from '../../../../src/runtime/stored/fleet-mark.ts';
 import { createSharedMemory } from '../../../support/shared-memory-store.ts';
 import { silentLog as log } from '../../../support/silent-log.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../../src/model/json.ts';
+import type { JsonValue } from '../../../../src/model/text/json.ts';
 import type { SnapshotStore, StoreWrite } from '../../../../src/ports/snapshot-store.ts';
 import { createSharedMemory, type MemoryCopy } from '../../../support/shared-memory-store.ts';
 import { codec, contentOf, journalOn, keysOf, read } from '../../../support/stored-maps.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createMemoryStore } from '../../../../src/adapters/stores/memory.ts';
-import type { JsonValue } from '../../../../src/model/json.ts';
+import type { JsonValue } from '../../../../src/model/text/json.ts';
 import { decodeMap, listMaps } from '../../../../src/runtime/stored/read-map.ts';
 import { createSharing } from '../../../../src/runtime/stored/sharing.ts';
 import { codec, journalOn } from '../../../support/stored-maps.ts';

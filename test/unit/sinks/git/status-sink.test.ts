@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseFleetName } from '../../../../src/model/ids.ts';
-import { must } from '../../../../src/model/result.ts';
+import { parseFleetName } from '../../../../src/model/fleet/ids.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import { createGitStatusSink } from '../../../../src/sinks/git/status-sink.ts';
 import { createFakeGitRemote, type FakeGitRemote } from '../../../support/git-fake-repo.ts';
 import { createKeptLog } from '../../../support/git-quiet-log.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atOnce } from '../../../../src/model/in-slices.ts';
+import { atOnce } from '../../../../src/model/values/in-slices.ts';
 import { changesTo, hasText, noTree, type WantedFile, wantedFile } from '../../../../src/sinks/git/status-tree.ts';
 import { reachableMemory } from '../../../support/reachable-memory.ts';
 

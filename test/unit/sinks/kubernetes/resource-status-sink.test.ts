@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConditionValue } from '../../../../src/model/conditions.ts';
+import type { ConditionValue } from '../../../../src/model/fleet/conditions.ts';
 import type { Log } from '../../../../src/ports/log.ts';
 import { createResourceStatusSink } from '../../../../src/sinks/kubernetes/resource-status-sink.ts';
 import type { StatusContent } from '../../../../src/sinks/kubernetes/status-content.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { objectKey } from '../../../../src/model/object-key.ts';
+import { objectKey } from '../../../../src/model/objects/object-key.ts';
 import { createReversals } from '../../../../src/sinks/kubernetes/reversals.ts';
 
 const key = objectKey({ group: 'core.gardener.cloud', kind: 'Shoot', namespace: 'garden', name: 'roses' });

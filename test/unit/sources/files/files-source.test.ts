@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseSourceName } from '../../../../src/model/ids.ts';
-import { must } from '../../../../src/model/result.ts';
+import { parseSourceName } from '../../../../src/model/fleet/ids.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import { createFilesSource } from '../../../../src/sources/files/files-source.ts';
 import { createFakeFileTree, type FakeFileTree } from '../../../support/files-fake-tree.ts';
 import { createKeptLog } from '../../../support/git-quiet-log.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { sha256 } from '../../../../src/model/digest.ts';
-import { parseSourceName } from '../../../../src/model/ids.ts';
-import { must } from '../../../../src/model/result.ts';
+import { parseSourceName } from '../../../../src/model/fleet/ids.ts';
+import { sha256 } from '../../../../src/model/text/digest.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import { createGitSource, type GitSourceOptions } from '../../../../src/sources/git/git-source.ts';
 import { decodeFile } from '../../../support/decode-file.ts';
 import { createFakeGitRemote } from '../../../support/git-fake-repo.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { displayDiagnostic } from '../../../../src/model/diagnostic.ts';
-import { parseSourceName } from '../../../../src/model/ids.ts';
-import { must } from '../../../../src/model/result.ts';
+import { displayDiagnostic } from '../../../../src/model/fleet/diagnostic.ts';
+import { parseSourceName } from '../../../../src/model/fleet/ids.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import { createGitSource, type GitSourceOptions } from '../../../../src/sources/git/git-source.ts';
 import { createFakeGitRemote, type FakeGitRemote } from '../../../support/git-fake-repo.ts';
 import { createKeptLog } from '../../../support/git-quiet-log.ts';

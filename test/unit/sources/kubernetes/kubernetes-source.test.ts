@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseSourceName } from '../../../../src/model/ids.ts';
-import type { ObjectKey } from '../../../../src/model/object-key.ts';
-import { must } from '../../../../src/model/result.ts';
+import { parseSourceName } from '../../../../src/model/fleet/ids.ts';
+import type { ObjectKey } from '../../../../src/model/objects/object-key.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import { createKubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
 import { resourceOfPath, resourcePath } from '../../../../src/sources/kubernetes/resource-path.ts';
 import { decodeFile } from '../../../support/decode-file.ts';

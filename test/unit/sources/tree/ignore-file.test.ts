@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { matchEnds } from '../../../../src/model/path-pattern.ts';
+import { matchEnds } from '../../../../src/model/text/path-pattern.ts';
 import { isManifestName, parseIgnoreFile, readIgnoreRule } from '../../../../src/sources/tree/ignore-file.ts';
 import { follows as followsPath } from '../../../support/ignore-rules.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { defaultRevisionLimits, type RevisionLimits } from '../../../../src/model/revision-limits.ts';
+import { defaultRevisionLimits, type RevisionLimits } from '../../../../src/model/limits/revision-limits.ts';
 import { emptyTree, readTree, type Tree } from '../../../../src/sources/tree/tree-reader.ts';
 import { decodeFile } from '../../../support/decode-file.ts';
 import { bytesOf } from '../../../support/decoding.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultRevisionLimits } from '../../../../src/model/revision-limits.ts';
+import { defaultRevisionLimits } from '../../../../src/model/limits/revision-limits.ts';
 import type { TreeChange } from '../../../../src/ports/git-repo.ts';
 import { judgedFiles } from '../../../../src/sources/tree/judge-nodes.ts';
 import type { ReadTreeFile } from '../../../../src/sources/tree/tree-file.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ObjectKey } from '../../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../../src/model/objects/object-key.ts';
 import { findDuplicates } from '../../../../src/validation/across-files/duplicates.ts';
 
 /** What is found, as `KEY at PLACE, first PLACE (+OTHERS)`. */

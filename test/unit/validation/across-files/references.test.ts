@@ -1,7 +1,7 @@
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { displayPath } from '../../../../src/model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/model/json.ts';
+import { displayPath } from '../../../../src/model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/model/text/json.ts';
 import { createReferenceCheck } from '../../../../src/validation/across-files/check-references.ts';
 import { indexDeclared } from '../../../../src/validation/across-files/declared.ts';
 import { factsOf } from '../../../../src/validation/across-files/facts.ts';

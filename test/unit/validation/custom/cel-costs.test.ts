@@ -2,7 +2,7 @@ import { celEnv, parse, plan } from '@bufbuild/cel';
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, it } from 'vitest';
-import { mostInstructions } from '../../../../src/model/pattern-size.ts';
+import { mostInstructions } from '../../../../src/model/text/pattern-size.ts';
 import { createEnvironment } from '../../../../src/validation/custom/cel/environment.ts';
 import { createCelEvaluator } from '../../../../src/validation/custom/cel/evaluator.ts';
 import { createMeter } from '../../../../src/validation/values/meter.ts';

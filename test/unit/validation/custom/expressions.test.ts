@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../src/model/text/json.ts';
 import { createCelEvaluator } from '../../../../src/validation/custom/cel/evaluator.ts';
 
 const { checkExpressions } = createCelEvaluator();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { HealthCheck } from '../../../../src/model/health-check.ts';
-import type { JsonObject } from '../../../../src/model/json.ts';
+import type { HealthCheck } from '../../../../src/model/objects/health-check.ts';
+import type { JsonObject } from '../../../../src/model/text/json.ts';
 import { createHealthEvaluator } from '../../../../src/validation/custom/cel/health-evaluator.ts';
 import { conditions, liveObject } from '../../../support/judged-objects.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../src/model/json.ts';
-import { must } from '../../../../src/model/result.ts';
+import type { JsonObject } from '../../../../src/model/text/json.ts';
+import { must } from '../../../../src/model/values/result.ts';
 import { createJsonSchemaCompiler } from '../../../../src/validation/custom/json-schema-compiler.ts';
 import { createLocatedKinds } from '../../../../src/validation/custom/located-kinds.ts';
 import { findModelines } from '../../../../src/validation/custom/modelines.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/model/text/json.ts';
 import { rules } from '../../../../src/validation/rules/rules.ts';
 import { acceptedManifests } from '../../../support/kubernetes/disagreements.ts';
 

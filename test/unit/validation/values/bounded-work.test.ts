@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FieldProblem } from '../../../../src/manifest/problem.ts';
-import type { JsonObject, JsonValue } from '../../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/model/text/json.ts';
 import { createObjectCheck } from '../../../../src/validation/check-object.ts';
 import { createCustomKinds } from '../../../../src/validation/custom/custom-kinds.ts';
 import { openKubernetesSchemas } from '../../../../src/validation/kubernetes-schemas.ts';

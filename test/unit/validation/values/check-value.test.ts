@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/model/text/json.ts';
 import { openKubernetesSchemas } from '../../../../src/validation/kubernetes-schemas.ts';
 import { createValueCheck } from '../../../../src/validation/values/check-value.ts';
 import type { Schema } from '../../../../src/validation/values/schema.ts';

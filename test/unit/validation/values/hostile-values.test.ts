@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/model/json.ts';
-import { parseApiVersion } from '../../../../src/model/object-key.ts';
+import { parseApiVersion } from '../../../../src/model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/model/text/json.ts';
 import { createObjectCheck } from '../../../../src/validation/check-object.ts';
 import { createCustomKinds } from '../../../../src/validation/custom/custom-kinds.ts';
 import { openKubernetesSchemas } from '../../../../src/validation/kubernetes-schemas.ts';

@@ -1,6 +1,6 @@
-import { AUTOSCALER_KIND, autoscaledBy } from '../../../../model/autoscalers.ts';
-import type { JsonObject } from '../../../../model/json.ts';
-import { kindOf, type ObjectKey } from '../../../../model/object-key.ts';
+import { AUTOSCALER_KIND, autoscaledBy } from '../../../../model/objects/autoscalers.ts';
+import { kindOf, type ObjectKey } from '../../../../model/objects/object-key.ts';
+import type { JsonObject } from '../../../../model/text/json.ts';
 
 export type Autoscaled = ReturnType<typeof createAutoscaled>;
 

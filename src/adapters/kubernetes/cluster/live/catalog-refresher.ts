@@ -1,4 +1,4 @@
-import { backOffMs } from '../../../../model/back-off.ts';
+import { backOffMs } from '../../../../model/limits/back-off.ts';
 import { loadCatalog } from '../../api/catalog.ts';
 import { createKindFollower, type KindFollower } from '../../api/kind-follower.ts';
 import type { ApiCatalog, FollowerDeps, KindListener } from '../../api/types.ts';

@@ -1,6 +1,6 @@
-import { isAgentReport } from '../../../../model/agent-report.ts';
-import { engineKindIds, engineKindOf, engineKindRow } from '../../../../model/engine-kinds.ts';
-import { nameOfKind } from '../../../../model/object-key.ts';
+import { isAgentReport } from '../../../../model/agent/agent-report.ts';
+import { engineKindIds, engineKindOf, engineKindRow } from '../../../../model/fleet/engine-kinds.ts';
+import { nameOfKind } from '../../../../model/objects/object-key.ts';
 
 /** Kinds whose objects are discovered beside the engine kinds and what these read, by group. `*`: all kinds of the group. */
 const DISCOVERED: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,13 @@
-import { sha256 } from '../../../../model/digest.ts';
-import { canonicalJson, type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
-import type { Judgement } from '../../../../model/object-health/object-health.ts';
-import { annotationOf, metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
+import type { Judgement } from '../../../../model/objects/object-health/object-health.ts';
+import {
+  annotationOf,
+  metadataOf,
+  type ObjectKey,
+  objectKey,
+  objectRefOf,
+} from '../../../../model/objects/object-key.ts';
+import { sha256 } from '../../../../model/text/digest.ts';
+import { canonicalJson, type JsonObject, objectOf, textOf } from '../../../../model/text/json.ts';
 import type { ObservedObject } from '../../../../ports/cluster-api.ts';
 import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource } from '../../api/types.ts';

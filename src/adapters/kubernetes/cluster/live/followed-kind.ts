@@ -1,6 +1,6 @@
-import { AUTOSCALER_KIND } from '../../../../model/autoscalers.ts';
-import type { JsonObject } from '../../../../model/json.ts';
-import { nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
+import { AUTOSCALER_KIND } from '../../../../model/objects/autoscalers.ts';
+import { nameOfKind, type ObjectKey } from '../../../../model/objects/object-key.ts';
+import type { JsonObject } from '../../../../model/text/json.ts';
 import { createKindFollower } from '../../api/kind-follower.ts';
 import type { ApiResource, FollowerDeps, KindListener } from '../../api/types.ts';
 import { FLEET_LABEL } from '../stamp.ts';

@@ -1,14 +1,14 @@
-import { backOffMs } from '../../../../model/back-off.ts';
+import { backOffMs } from '../../../../model/limits/back-off.ts';
 import {
   type HealthCheck,
   type HealthEvaluator,
   kindOfCheck,
   type LoadEvaluator,
-} from '../../../../model/health-check.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../../../model/json.ts';
-import { errorText } from '../../../../model/messages.ts';
-import { inProgress, type ObjectHealth, unknown } from '../../../../model/object-health/health.ts';
-import type { Judgement } from '../../../../model/object-health/object-health.ts';
+} from '../../../../model/objects/health-check.ts';
+import { inProgress, type ObjectHealth, unknown } from '../../../../model/objects/object-health/health.ts';
+import type { Judgement } from '../../../../model/objects/object-health/object-health.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../../../model/text/json.ts';
+import { errorText } from '../../../../model/text/messages.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { Log } from '../../../../ports/log.ts';
 

@@ -1,10 +1,10 @@
-import type { AgentSettings } from '../../../../model/agent-settings.ts';
-import type { LoadEvaluator } from '../../../../model/health-check.ts';
-import { type JsonObject, textOf } from '../../../../model/json.ts';
-import type { ObjectHealth } from '../../../../model/object-health/health.ts';
-import { type Judgement, judgeObject } from '../../../../model/object-health/object-health.ts';
-import { isUnschedulable } from '../../../../model/object-health/pods.ts';
-import { kindOf, metadataOf, type ObjectKey } from '../../../../model/object-key.ts';
+import type { AgentSettings } from '../../../../model/agent/agent-settings.ts';
+import type { LoadEvaluator } from '../../../../model/objects/health-check.ts';
+import type { ObjectHealth } from '../../../../model/objects/object-health/health.ts';
+import { type Judgement, judgeObject } from '../../../../model/objects/object-health/object-health.ts';
+import { isUnschedulable } from '../../../../model/objects/object-health/pods.ts';
+import { kindOf, metadataOf, type ObjectKey } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, textOf } from '../../../../model/text/json.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { FollowerDeps } from '../../api/types.ts';
 import type { LiveEntry } from './entry.ts';

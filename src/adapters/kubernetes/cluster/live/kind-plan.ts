@@ -1,6 +1,6 @@
-import type { AgentSettings, KindNarrowing } from '../../../../model/agent-settings.ts';
-import { AUTOSCALER_KIND } from '../../../../model/autoscalers.ts';
-import { labelsOf, nameOfKind, objectRefOf } from '../../../../model/object-key.ts';
+import type { AgentSettings, KindNarrowing } from '../../../../model/agent/agent-settings.ts';
+import { AUTOSCALER_KIND } from '../../../../model/objects/autoscalers.ts';
+import { labelsOf, nameOfKind, objectRefOf } from '../../../../model/objects/object-key.ts';
 import type { ApiResource } from '../../api/types.ts';
 import { isDiscovered } from './discovered-kinds.ts';
 import type { LiveEntry } from './entry.ts';

@@ -1,6 +1,6 @@
-import { type JsonObject, textOf } from '../../../../model/json.ts';
-import { kindOf, metadataOf, nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
-import { isOlderVersion } from '../../../../model/resource-version.ts';
+import { kindOf, metadataOf, nameOfKind, type ObjectKey } from '../../../../model/objects/object-key.ts';
+import { isOlderVersion } from '../../../../model/objects/resource-version.ts';
+import { type JsonObject, textOf } from '../../../../model/text/json.ts';
 import type { ApiResource, KindListener } from '../../api/types.ts';
 import { type LiveEntry, type Reading, readEntry } from './entry.ts';
 import type { LiveStore } from './store.ts';

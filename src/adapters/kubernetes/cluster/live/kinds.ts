@@ -1,6 +1,6 @@
-import { type AgentSettings, NO_SETTINGS } from '../../../../model/agent-settings.ts';
-import { AUTOSCALER_KIND } from '../../../../model/autoscalers.ts';
-import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../../model/agent/agent-settings.ts';
+import { AUTOSCALER_KIND } from '../../../../model/objects/autoscalers.ts';
+import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
 import type { ApiCatalog, ApiResource, FollowerDeps } from '../../api/types.ts';
 import type { Autoscaled } from './autoscaled.ts';
 import type { LiveEntry, Reading } from './entry.ts';

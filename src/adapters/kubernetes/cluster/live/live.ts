@@ -1,9 +1,9 @@
-import type { KindState } from '../../../../model/agent.ts';
-import type { AgentSettings } from '../../../../model/agent-settings.ts';
-import { type Diagnostic, diagnosticOf } from '../../../../model/diagnostic.ts';
-import type { LoadEvaluator } from '../../../../model/health-check.ts';
-import { compareText } from '../../../../model/json.ts';
-import { nameOfKind } from '../../../../model/object-key.ts';
+import type { KindState } from '../../../../model/agent/agent.ts';
+import type { AgentSettings } from '../../../../model/agent/agent-settings.ts';
+import { type Diagnostic, diagnosticOf } from '../../../../model/fleet/diagnostic.ts';
+import type { LoadEvaluator } from '../../../../model/objects/health-check.ts';
+import { nameOfKind } from '../../../../model/objects/object-key.ts';
+import { compareText } from '../../../../model/text/json.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { LiveState } from '../../../../ports/cluster-api.ts';
 import type { ApiCatalog, ApiResource, FollowerDeps, KubeClient } from '../../api/types.ts';

@@ -1,7 +1,7 @@
-import { MOST_UNLISTED } from '../../../../model/agent.ts';
-import { compareText } from '../../../../model/json.ts';
-import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
-import { isOlderVersion } from '../../../../model/resource-version.ts';
+import { MOST_UNLISTED } from '../../../../model/agent/agent.ts';
+import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { isOlderVersion } from '../../../../model/objects/resource-version.ts';
+import { compareText } from '../../../../model/text/json.ts';
 import { mayFollowEverywhere } from '../../api/access-review.ts';
 import { createKindFollower, type KindFollower } from '../../api/kind-follower.ts';
 import type { ApiResource } from '../../api/types.ts';

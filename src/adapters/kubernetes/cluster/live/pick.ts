@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../model/json.ts';
+import type { JsonObject } from '../../../../model/text/json.ts';
 
 /** The fields with these names, if the object has them. */
 export function pick(value: JsonObject, names: readonly string[]): JsonObject {

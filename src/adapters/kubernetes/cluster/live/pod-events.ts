@@ -1,6 +1,6 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
-import { type Known, latestOf, timeOf } from '../../../../model/object-health/health.ts';
-import { metadataOf } from '../../../../model/object-key.ts';
+import { type Known, latestOf, timeOf } from '../../../../model/objects/object-health/health.ts';
+import { metadataOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../model/text/json.ts';
 import { resourcePath } from '../../api/paths.ts';
 import type { KubeClient } from '../../api/types.ts';
 

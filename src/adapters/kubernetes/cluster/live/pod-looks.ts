@@ -1,4 +1,4 @@
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
 import type { FollowerDeps } from '../../api/types.ts';
 import { listPodEvents, type SeenEvents } from './pod-events.ts';
 

@@ -1,5 +1,5 @@
-import type { KindNarrowing } from '../../../../model/agent-settings.ts';
-import { compareText } from '../../../../model/json.ts';
+import type { KindNarrowing } from '../../../../model/agent/agent-settings.ts';
+import { compareText } from '../../../../model/text/json.ts';
 import { FLEET_LABEL } from '../stamp.ts';
 import type { NarrowedPlan } from './kind-plan.ts';
 

@@ -1,5 +1,5 @@
-import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
-import { metadataOf } from '../../../../model/object-key.ts';
+import { metadataOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, textOf } from '../../../../model/text/json.ts';
 
 /**
  * Collects the kinds (`group/Kind`) whose definition was made, changed or removed. Each is told after every reading of the catalog, the

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../../model/json.ts';
-import { annotationOf } from '../../../../model/object-key.ts';
+import { annotationOf } from '../../../../model/objects/object-key.ts';
+import type { JsonObject } from '../../../../model/text/json.ts';
 import { createKindFollower } from '../../api/kind-follower.ts';
 import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource, FollowerDeps } from '../../api/types.ts';

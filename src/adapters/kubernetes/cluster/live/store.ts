@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../../../model/object-key.ts';
+import type { ObjectKey } from '../../../../model/objects/object-key.ts';
 import { type Judge, type LiveEntry, sameEntry } from './entry.ts';
 
 export type LiveStore = ReturnType<typeof createLiveStore>;

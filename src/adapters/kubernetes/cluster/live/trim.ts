@@ -1,7 +1,14 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
-import { metadataOf } from '../../../../model/object-key.ts';
-import { withoutSecretValues } from '../../../../model/secret-values.ts';
-import { liveMetadata } from '../../../../model/server-fields.ts';
+import { metadataOf } from '../../../../model/objects/object-key.ts';
+import { withoutSecretValues } from '../../../../model/objects/secret-values.ts';
+import { liveMetadata } from '../../../../model/objects/server-fields.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../../model/text/json.ts';
 import { withoutStamp } from '../stamp.ts';
 import { pick } from './pick.ts';
 

@@ -1,8 +1,12 @@
-import { type JsonObject, textOf } from '../../../../model/json.ts';
-import { failed } from '../../../../model/object-health/health.ts';
-import { type HealthFacts, type Judgement, judgeObject } from '../../../../model/object-health/object-health.ts';
-import { SCALING_UP_MS } from '../../../../model/object-health/pods.ts';
-import { metadataOf, type ObjectKey } from '../../../../model/object-key.ts';
+import { failed } from '../../../../model/objects/object-health/health.ts';
+import {
+  type HealthFacts,
+  type Judgement,
+  judgeObject,
+} from '../../../../model/objects/object-health/object-health.ts';
+import { SCALING_UP_MS } from '../../../../model/objects/object-health/pods.ts';
+import { metadataOf, type ObjectKey } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, textOf } from '../../../../model/text/json.ts';
 import type { FollowerDeps } from '../../api/types.ts';
 import type { LiveEntry } from './entry.ts';
 import type { PodEvents, SeenEvents } from './pod-events.ts';

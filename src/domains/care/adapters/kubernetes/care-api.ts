@@ -7,7 +7,7 @@ import {
   certificateReportOf,
   type FoundAuthority,
 } from '../../../../adapters/tls/certificate-report.ts';
-import { objectOf, textOf } from '../../../../model/json.ts';
+import { objectOf, textOf } from '../../../../model/text/json.ts';
 import { type CareApi, type HealthAnswer, MOST_HEALTH_TEXT } from '../../ports/care-api.ts';
 import { listLeases } from './leases.ts';
 import { testTunnel } from './tunnel.ts';

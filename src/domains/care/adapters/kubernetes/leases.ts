@@ -2,8 +2,8 @@ import { MAX_LIST_PAGES, PAGE_MS } from '../../../../adapters/kubernetes/api/lim
 import { resourcePath } from '../../../../adapters/kubernetes/api/paths.ts';
 import type { KubeClient } from '../../../../adapters/kubernetes/api/types.ts';
 import { LEASES } from '../../../../adapters/kubernetes/lease.ts';
-import { type JsonObject, objectsOf, textOf } from '../../../../model/json.ts';
-import { metadataOf } from '../../../../model/object-key.ts';
+import { metadataOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, objectsOf, textOf } from '../../../../model/text/json.ts';
 import type { FoundLeases } from '../../ports/care-api.ts';
 
 const LISTS_AT_ONCE = 4;

@@ -1,6 +1,13 @@
 import { pick } from '../../../../adapters/kubernetes/cluster/live/pick.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
-import { groupOf } from '../../../../model/object-key.ts';
+import { groupOf } from '../../../../model/objects/object-key.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../../model/text/json.ts';
 
 /** What is kept of the objects of a kind, beside type and metadata; conditions are kept without {@link HEARTBEATS}. */
 interface KeptFields {

@@ -1,8 +1,8 @@
 import { resourcePath } from '../../../../adapters/kubernetes/api/paths.ts';
 import type { KubeClient } from '../../../../adapters/kubernetes/api/types.ts';
-import { isJsonObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../../../model/json.ts';
-import { cutText } from '../../../../model/messages.ts';
-import { metadataOf } from '../../../../model/object-key.ts';
+import { metadataOf } from '../../../../model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../../../model/text/json.ts';
+import { cutText } from '../../../../model/text/messages.ts';
 import type { TunnelTest } from '../../ports/care-api.ts';
 
 const NAMESPACE = 'kube-system';

@@ -6,9 +6,9 @@ import { findResource, pathOf, send, uidOf, type Writing } from '../../../../ada
 import { configMapPath } from '../../../../adapters/kubernetes/inventory/pieces.ts';
 import { answerText } from '../../../../adapters/kubernetes/inventory/requests.ts';
 import { createEventRecorder } from '../../../../adapters/kubernetes/resources/event-recorder.ts';
-import { isJsonObject, type JsonObject, objectOf, parseJson, textOf } from '../../../../model/json.ts';
-import { metadataOf, type ObjectKey } from '../../../../model/object-key.ts';
-import { WARNING_ANNOTATION } from '../../../../model/webhooks/problematic.ts';
+import { metadataOf, type ObjectKey } from '../../../../model/objects/object-key.ts';
+import { WARNING_ANNOTATION } from '../../../../model/objects/webhooks/problematic.ts';
+import { isJsonObject, type JsonObject, objectOf, parseJson, textOf } from '../../../../model/text/json.ts';
 import type { WebhookChange } from '../../model/remediate.ts';
 import { REMEDIATION_RECORD } from '../../model/remediations.ts';
 import type {

@@ -1,7 +1,7 @@
-import { sha256 } from '../../../../model/digest.ts';
-import { canonicalJson, type JsonObject, type JsonValue, objectOf, textOf } from '../../../../model/json.ts';
-import { errorText } from '../../../../model/messages.ts';
-import { rfc3339 } from '../../../../model/time.ts';
+import { sha256 } from '../../../../model/text/digest.ts';
+import { canonicalJson, type JsonObject, type JsonValue, objectOf, textOf } from '../../../../model/text/json.ts';
+import { errorText } from '../../../../model/text/messages.ts';
+import { rfc3339 } from '../../../../model/text/time.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { Log } from '../../../../ports/log.ts';
 import type { Random } from '../../../../ports/random.ts';

@@ -1,5 +1,5 @@
-import type { ObjectKey } from '../../../../model/object-key.ts';
-import { warningOf } from '../../../../model/webhooks/problematic.ts';
+import type { ObjectKey } from '../../../../model/objects/object-key.ts';
+import { warningOf } from '../../../../model/objects/webhooks/problematic.ts';
 import type { CareTasks } from '../../model/agent-tasks.ts';
 import { describeChange, remediateConfiguration, type WebhookChange } from '../../model/remediate.ts';
 import type { LiveConfiguration, Refused, WebhookConfigurations } from '../../ports/webhook-configurations.ts';

@@ -1,6 +1,6 @@
-import { errorText } from '../../../../model/messages.ts';
-import { kindOf, nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
-import { webhookConfigurationKinds } from '../../../../model/webhooks/problematic.ts';
+import { kindOf, nameOfKind, type ObjectKey } from '../../../../model/objects/object-key.ts';
+import { webhookConfigurationKinds } from '../../../../model/objects/webhooks/problematic.ts';
+import { errorText } from '../../../../model/text/messages.ts';
 import type { LiveState, ObservedObject } from '../../../../ports/cluster-api.ts';
 import type { CareTasks } from '../../model/agent-tasks.ts';
 import { remediateConfiguration } from '../../model/remediate.ts';

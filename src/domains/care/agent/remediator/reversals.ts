@@ -1,5 +1,5 @@
-import { createFlapping } from '../../../../model/flapping.ts';
-import type { ObjectKey } from '../../../../model/object-key.ts';
+import { createFlapping } from '../../../../model/limits/flapping.ts';
+import type { ObjectKey } from '../../../../model/objects/object-key.ts';
 import type { WebhookChange } from '../../model/remediate.ts';
 import type { LiveConfiguration } from '../../ports/webhook-configurations.ts';
 

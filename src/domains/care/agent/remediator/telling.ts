@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../../../model/json.ts';
-import { cutText } from '../../../../model/messages.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import type { JsonValue } from '../../../../model/text/json.ts';
+import { cutText } from '../../../../model/text/messages.ts';
 import type { Log } from '../../../../ports/log.ts';
 import type { ResourceEvent } from '../../../../ports/resource-status.ts';
 import type { WebhookChange } from '../../model/remediate.ts';

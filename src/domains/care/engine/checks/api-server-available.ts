@@ -1,5 +1,5 @@
 import type { Derived, Graph } from '../../../../engine/collections/types.ts';
-import { type JsonObject, textOf } from '../../../../model/json.ts';
+import { type JsonObject, textOf } from '../../../../model/text/json.ts';
 import { bounded } from '../bounded-text.ts';
 import type { Finding } from '../thresholds.ts';
 import { type CheckReads, deriveCheck } from './check.ts';

@@ -1,6 +1,6 @@
 import type { Derived, Graph, Reader } from '../../../../engine/collections/types.ts';
-import { type JsonObject, textOf, textsOf } from '../../../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, textOf, textsOf } from '../../../../model/text/json.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded, boundedNames } from '../bounded-text.ts';
 import { DEPLOYMENT_KIND, ETCD_KIND } from '../objects/components.ts';

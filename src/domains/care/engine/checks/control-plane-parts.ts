@@ -1,7 +1,7 @@
 import type { Collection, Reader } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import { compareText, type JsonValue } from '../../../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { compareText, type JsonValue } from '../../../../model/text/json.ts';
 import type { ShootCondition } from '../../model/shoot.ts';
 import type { BoundShoot } from '../binding.ts';
 import {

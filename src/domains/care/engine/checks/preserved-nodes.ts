@@ -1,9 +1,9 @@
 import type { Index, Reader } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
-import type { ObjectKey } from '../../../../model/object-key.ts';
-import { integerOf } from '../../../../model/proto-json.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import type { ObjectKey } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../model/text/json.ts';
+import { integerOf } from '../../../../model/text/proto-json.ts';
 import type { BoundShoot } from '../binding.ts';
 import { deploymentProblem } from '../objects/components.ts';
 import { generationsOf } from '../objects/generations.ts';

@@ -1,7 +1,7 @@
 import type { Reader } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import { agentReportKey, agentReportKind } from '../../../../model/agent-report.ts';
-import { type JsonObject, objectOf } from '../../../../model/json.ts';
+import { agentReportKey, agentReportKind } from '../../../../model/agent/agent-report.ts';
+import { type JsonObject, objectOf } from '../../../../model/text/json.ts';
 import { API_SERVER_PROBE } from '../../model/reports.ts';
 import type { Finding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked } from '../visibility.ts';

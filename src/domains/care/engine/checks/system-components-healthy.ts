@@ -1,6 +1,6 @@
 import type { Derived, Graph, Reader } from '../../../../engine/collections/types.ts';
-import { agentReportKey, agentReportKind } from '../../../../model/agent-report.ts';
-import { objectOf, textOf } from '../../../../model/json.ts';
+import { agentReportKey, agentReportKind } from '../../../../model/agent/agent-report.ts';
+import { objectOf, textOf } from '../../../../model/text/json.ts';
 import { TUNNEL_PROBE } from '../../model/reports.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';

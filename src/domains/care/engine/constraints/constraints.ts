@@ -1,7 +1,7 @@
 import type { Collection, Derived, Graph, Reader } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import { type Condition, readConditions, withoutTimes } from '../../../../model/conditions.ts';
-import type { JsonObject, JsonValue } from '../../../../model/json.ts';
+import { type Condition, readConditions, withoutTimes } from '../../../../model/fleet/conditions.ts';
+import type { JsonObject, JsonValue } from '../../../../model/text/json.ts';
 import type { Shoot } from '../../model/shoot.ts';
 import { type AbsenceReads, absenceOf, wasSeen } from '../absences.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';

@@ -1,8 +1,8 @@
 import type { Derived, Graph, Reader } from '../../../../engine/collections/types.ts';
 import type { Deadline } from '../../../../engine/deadlines.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
-import { parseRfc3339 } from '../../../../model/time.ts';
+import { type JsonObject, objectOf, textOf } from '../../../../model/text/json.ts';
+import { parseRfc3339 } from '../../../../model/text/time.ts';
 import { type CredentialsRotation, rotationOutlook } from '../../model/credentials-rotation.ts';
 import type { Shoot } from '../../model/shoot.ts';
 import { CARE } from '../absences.ts';

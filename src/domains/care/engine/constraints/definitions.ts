@@ -1,8 +1,8 @@
 import type { Derived, Graph } from '../../../../engine/collections/types.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { type JsonObject, objectOf, textsOf } from '../../../../model/json.ts';
-import { firstNames } from '../../../../model/messages.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, textsOf } from '../../../../model/text/json.ts';
+import { firstNames } from '../../../../model/text/messages.ts';
 import type { BoundShoot } from '../binding.ts';
 import type { Finding } from '../thresholds.ts';
 import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';

@@ -1,6 +1,6 @@
 import type { Accepts } from '../../../../engine/fleet/declared.ts';
-import { readConditions } from '../../../../model/conditions.ts';
-import { type JsonObject, objectOf } from '../../../../model/json.ts';
+import { readConditions } from '../../../../model/fleet/conditions.ts';
+import { type JsonObject, objectOf } from '../../../../model/text/json.ts';
 import { HIBERNATION_POSSIBLE } from './constraints.ts';
 
 /** Refuses that a Shoot begins to sleep while its written status says that it might not wake up. */

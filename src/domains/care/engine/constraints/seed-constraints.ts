@@ -1,9 +1,9 @@
 import type { Graph, Index, Reader } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { type JsonObject, objectOf, textsOf } from '../../../../model/json.ts';
-import { firstNames } from '../../../../model/messages.ts';
-import { annotationOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import { annotationOf, type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, textsOf } from '../../../../model/text/json.ts';
+import { firstNames } from '../../../../model/text/messages.ts';
 import type { BoundShoot } from '../binding.ts';
 import { controlPlaneOf } from '../checks/control-plane-parts.ts';
 import {

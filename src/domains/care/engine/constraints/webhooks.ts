@@ -1,8 +1,8 @@
 import type { Derived, Graph } from '../../../../engine/collections/types.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
-import { type ConfigurationProblem, problemOfConfiguration } from '../../../../model/webhooks/describe.ts';
-import { webhookConfigurationKinds } from '../../../../model/webhooks/problematic.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { type ConfigurationProblem, problemOfConfiguration } from '../../../../model/objects/webhooks/describe.ts';
+import { webhookConfigurationKinds } from '../../../../model/objects/webhooks/problematic.ts';
 import type { BoundShoot } from '../binding.ts';
 import type { Finding } from '../thresholds.ts';
 import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';

@@ -1,9 +1,9 @@
 import type { Derived, Graph, Index } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../../model/json.ts';
-import { conditionOf } from '../../../../model/object-health/health.ts';
-import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import { conditionOf } from '../../../../model/objects/object-health/health.ts';
+import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../../model/text/json.ts';
 import { bounded } from '../bounded-text.ts';
 import { conditionProblem, type ExpectedCondition } from './expected-conditions.ts';
 import { generationsOf } from './generations.ts';

@@ -1,5 +1,5 @@
-import { type JsonObject, textOf } from '../../../../model/json.ts';
-import { conditionOf } from '../../../../model/object-health/health.ts';
+import { conditionOf } from '../../../../model/objects/object-health/health.ts';
+import { type JsonObject, textOf } from '../../../../model/text/json.ts';
 
 /** What a condition of an object has to be. */
 export interface ExpectedCondition {

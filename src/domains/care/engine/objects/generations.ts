@@ -1,5 +1,5 @@
-import { type JsonObject, objectOf } from '../../../../model/json.ts';
-import { metadataOf } from '../../../../model/object-key.ts';
+import { metadataOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf } from '../../../../model/text/json.ts';
 
 /** The generation of a live object, and the one that its status is of (0: none); undefined: the object does not say its own. */
 export function generationsOf(

@@ -1,12 +1,12 @@
 import type { Collection, Derived, Graph, Index } from '../../../../engine/collections/types.ts';
 import { type Deadline, hasPassed } from '../../../../engine/deadlines.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { formatGoDuration } from '../../../../model/go-duration.ts';
-import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../../model/json.ts';
-import { conditionOf } from '../../../../model/object-health/health.ts';
-import { labelsOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
-import { parseRfc3339 } from '../../../../model/time.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import { conditionOf } from '../../../../model/objects/object-health/health.ts';
+import { labelsOf, type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { formatGoDuration } from '../../../../model/text/go-duration.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../../model/text/json.ts';
+import { parseRfc3339 } from '../../../../model/text/time.ts';
 import type { ShootCondition } from '../../model/shoot.ts';
 import { CARE } from '../absences.ts';
 import { bounded } from '../bounded-text.ts';

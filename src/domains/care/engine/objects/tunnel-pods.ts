@@ -1,8 +1,8 @@
 import type { Derived, Graph, Index } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { objectOf } from '../../../../model/json.ts';
-import { labelsOf } from '../../../../model/object-key.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import { labelsOf } from '../../../../model/objects/object-key.ts';
+import { objectOf } from '../../../../model/text/json.ts';
 
 /** The Namespace of the tunnel Pods in a Shoot's cluster. */
 export const TUNNEL_NAMESPACE = 'kube-system';

@@ -1,9 +1,9 @@
 import type { Graph, Index } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { objectOf, objectsOf } from '../../../../model/json.ts';
-import { conditionOf } from '../../../../model/object-health/health.ts';
-import { metadataOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import { conditionOf } from '../../../../model/objects/object-health/health.ts';
+import { metadataOf, type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { objectOf, objectsOf } from '../../../../model/text/json.ts';
 import { POD_KIND } from './tunnel-pods.ts';
 
 /** Groups the Pods of DaemonSets that are not ready by {@link daemonPodsGroup}. */

@@ -1,7 +1,7 @@
-import { HELD_BY_FINALIZERS } from '../../../../model/agent.ts';
-import { formatGoDuration } from '../../../../model/go-duration.ts';
-import { compareText } from '../../../../model/json.ts';
-import { cutText } from '../../../../model/messages.ts';
+import { HELD_BY_FINALIZERS } from '../../../../model/agent/agent.ts';
+import { formatGoDuration } from '../../../../model/text/go-duration.ts';
+import { compareText } from '../../../../model/text/json.ts';
+import { cutText } from '../../../../model/text/messages.ts';
 import { codeOfReason, isRetryable } from '../../model/error-codes.ts';
 import type { LastError } from '../written-operation.ts';
 import type { Task } from './tasks.ts';

@@ -1,8 +1,8 @@
 import type { Derived, Graph, Index, Reader } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../model/agent.ts';
-import { objectOf, textOf, textsOf } from '../../../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import type { LiveObject } from '../../../../model/agent/agent.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { objectOf, textOf, textsOf } from '../../../../model/text/json.ts';
 import { codesOfText } from '../../model/error-codes.ts';
 import { controlPlaneOf, EXTENSION_GROUP } from '../extensions.ts';
 import type { LastError } from '../written-operation.ts';

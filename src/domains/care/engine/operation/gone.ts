@@ -1,7 +1,7 @@
 import type { Collection, Derived, Graph } from '../../../../engine/collections/types.ts';
 import type { AgentValue, EngineInputs, SourceValue } from '../../../../engine/inputs.ts';
-import type { ObservedStatus } from '../../../../model/conditions.ts';
-import { textOf } from '../../../../model/json.ts';
+import type { ObservedStatus } from '../../../../model/fleet/conditions.ts';
+import { textOf } from '../../../../model/text/json.ts';
 import { isOfGardener, shootOf } from '../../model/shoot.ts';
 import type { BoundShoot } from '../binding.ts';
 import { lastOperationOf } from '../written-operation.ts';

@@ -1,9 +1,9 @@
 import type { Collection, Derived, Graph, Index, Reader } from '../../../../engine/collections/types.ts';
 import type { AfterProgress } from '../../../../engine/domain.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
-import { parseRfc3339 } from '../../../../model/time.ts';
-import { problemOfWebhook } from '../../../../model/webhooks/problematic.ts';
+import { problemOfWebhook } from '../../../../model/objects/webhooks/problematic.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/text/json.ts';
+import { parseRfc3339 } from '../../../../model/text/time.ts';
 import type { BoundShoot } from '../binding.ts';
 import { WEBHOOK_KINDS } from '../constraints/webhooks.ts';
 import { careSettingsOf } from '../settings.ts';

@@ -1,8 +1,8 @@
 import type { Derived, Graph } from '../../../../engine/collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from '../../../../engine/fleet/declared.ts';
-import { sha256 } from '../../../../model/digest.ts';
-import { canonicalJson, type JsonObject, objectOf } from '../../../../model/json.ts';
-import { annotationOf } from '../../../../model/object-key.ts';
+import { annotationOf } from '../../../../model/objects/object-key.ts';
+import { sha256 } from '../../../../model/text/digest.ts';
+import { canonicalJson, type JsonObject, objectOf } from '../../../../model/text/json.ts';
 import type { LastOperation } from '../written-operation.ts';
 import { hasJustBegun } from './machine.ts';
 import type { OperationRequest } from './types.ts';

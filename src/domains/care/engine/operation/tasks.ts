@@ -8,7 +8,7 @@ import type {
   Reader,
 } from '../../../../engine/collections/types.ts';
 import type { Progress } from '../../../../engine/status/progress.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
 
 /** A cluster, or a namespace of it. */
 export type Place = readonly [cluster: string] | readonly [cluster: string, namespace: string];

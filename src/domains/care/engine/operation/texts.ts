@@ -1,4 +1,4 @@
-import { cutText, firstNames } from '../../../../model/messages.ts';
+import { cutText, firstNames } from '../../../../model/text/messages.ts';
 import type { LastError } from '../written-operation.ts';
 import type { TaskList } from './tasks.ts';
 import type { OperationType } from './types.ts';

@@ -1,10 +1,10 @@
 import type { Collection, Derived, Graph } from '../../../../engine/collections/types.ts';
 import type { AgentValue, EngineInputs } from '../../../../engine/inputs.ts';
 import { isBefore, type Tries } from '../../../../engine/output/tries.ts';
-import type { ObjectResult } from '../../../../model/agent.ts';
-import { type JsonValue, textOf } from '../../../../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
-import { parseRfc3339 } from '../../../../model/time.ts';
+import type { ObjectResult } from '../../../../model/agent/agent.ts';
+import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-key.ts';
+import { type JsonValue, textOf } from '../../../../model/text/json.ts';
+import { parseRfc3339 } from '../../../../model/text/time.ts';
 import { isOfGardener } from '../../model/shoot.ts';
 import { type BoundShoot, isCaredFor } from '../binding.ts';
 import { careSettingsOf } from '../settings.ts';

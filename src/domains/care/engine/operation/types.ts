@@ -1,4 +1,4 @@
-import { type JsonValue, textOf } from '../../../../model/json.ts';
+import { type JsonValue, textOf } from '../../../../model/text/json.ts';
 
 export const OPERATION_TYPES = ['Create', 'Reconcile', 'Delete', 'Migrate', 'Restore'] as const;
 export type OperationType = (typeof OPERATION_TYPES)[number];

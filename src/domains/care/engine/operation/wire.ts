@@ -1,6 +1,6 @@
 import type { Derived, Graph, Index, Input } from '../../../../engine/collections/types.ts';
 import type { AfterProgress, DomainCore, DomainParts } from '../../../../engine/domain.ts';
-import type { JsonValue } from '../../../../model/json.ts';
+import type { JsonValue } from '../../../../model/text/json.ts';
 import type { BoundShoot } from '../binding.ts';
 import { deriveOperationDeadlines } from './deadlines.ts';
 import { deriveExtensionErrors } from './extension-errors.ts';

@@ -1,7 +1,7 @@
 import { resourcePath } from '../../../../adapters/kubernetes/api/paths.ts';
 import type { KubeClient } from '../../../../adapters/kubernetes/api/types.ts';
 import { answerText } from '../../../../adapters/kubernetes/inventory/requests.ts';
-import { objectOf, objectsOf, textOf } from '../../../../model/json.ts';
+import { objectOf, objectsOf, textOf } from '../../../../model/text/json.ts';
 import type { Log } from '../../../../ports/log.ts';
 import type { InjectorSettings } from '../../model/injector-settings.ts';
 

@@ -1,6 +1,13 @@
-import { displayPath } from '../../../../model/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, objectOf, textOf } from '../../../../model/json.ts';
-import { ok, problem, type Result } from '../../../../model/result.ts';
+import { displayPath } from '../../../../model/text/field-path.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  objectOf,
+  textOf,
+} from '../../../../model/text/json.ts';
+import { ok, problem, type Result } from '../../../../model/values/result.ts';
 import { isOptedOut } from '../../probes/opt-in.ts';
 import { type RewriteOptions, rewritePod } from '../../probes/rewrite-pod.ts';
 

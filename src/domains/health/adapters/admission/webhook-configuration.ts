@@ -1,5 +1,5 @@
 import { AGENT_LABELS } from '../../../../adapters/kubernetes/agent-labels.ts';
-import type { JsonObject } from '../../../../model/json.ts';
+import type { JsonObject } from '../../../../model/text/json.ts';
 import { PROBE_PROXY_LABEL } from '../../probes/opt-in.ts';
 
 /** The name of the MutatingWebhookConfiguration that is installed with the agent. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { KubeAnswer, KubeClient, KubeRequest } from '../../../../adapters/kubernetes/api/types.ts';
 import { answerText } from '../../../../adapters/kubernetes/inventory/requests.ts';
 import { rootsText } from '../../../../adapters/tls/own-authority.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../../../model/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../../../model/text/json.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { Log } from '../../../../ports/log.ts';
 import type { InjectorSettings } from '../../model/injector-settings.ts';

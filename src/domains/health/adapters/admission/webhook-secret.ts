@@ -2,8 +2,15 @@ import { AGENT_LABELS } from '../../../../adapters/kubernetes/agent-labels.ts';
 import { resourcePath } from '../../../../adapters/kubernetes/api/paths.ts';
 import type { KubeRequest } from '../../../../adapters/kubernetes/api/types.ts';
 import { parseAuthorities, rootsText } from '../../../../adapters/tls/own-authority.ts';
-import { canonicalJson, type JsonObject, type JsonValue, objectOf, parseJson, textOf } from '../../../../model/json.ts';
-import { errorText } from '../../../../model/messages.ts';
+import {
+  canonicalJson,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  parseJson,
+  textOf,
+} from '../../../../model/text/json.ts';
+import { errorText } from '../../../../model/text/messages.ts';
 import type { Log } from '../../../../ports/log.ts';
 import { type InjectorSettings, parseInjectorSettings } from '../../model/injector-settings.ts';
 import { NO_TRUST, type WebhookTrust } from './webhook-trust.ts';

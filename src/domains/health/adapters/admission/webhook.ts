@@ -1,5 +1,5 @@
 import type { KubeClient } from '../../../../adapters/kubernetes/api/types.ts';
-import { errorText } from '../../../../model/messages.ts';
+import { errorText } from '../../../../model/text/messages.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { Log } from '../../../../ports/log.ts';
 import type { InjectorSettings } from '../../model/injector-settings.ts';

@@ -1,6 +1,6 @@
 import { pick } from '../../../../adapters/kubernetes/cluster/live/pick.ts';
-import { type JsonObject, objectOf, objectsOf } from '../../../../model/json.ts';
-import { metadataOf } from '../../../../model/object-key.ts';
+import { metadataOf } from '../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../../../model/text/json.ts';
 
 const SUBSCRIPTION: readonly string[] = ['connectTime', 'disconnectTime'];
 

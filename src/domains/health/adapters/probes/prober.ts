@@ -1,4 +1,4 @@
-import { createKeyedLimit } from '../../../../model/keyed-limit.ts';
+import { createKeyedLimit } from '../../../../model/limits/keyed-limit.ts';
 import { type ProbeOutcome, unhealthy } from '../../probes/outcome.ts';
 import type { ProbeTarget } from '../../probes/target.ts';
 import type { Application } from './application.ts';

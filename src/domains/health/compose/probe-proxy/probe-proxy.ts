@@ -4,7 +4,7 @@ import { createSystemClock } from '../../../../adapters/system/clock.ts';
 import { createLineLog } from '../../../../adapters/system/line-log.ts';
 import { aborted } from '../../../../compose/aborted.ts';
 import type { LogLevel, RunIo, StopSignals } from '../../../../compose/options.ts';
-import { errorText } from '../../../../model/messages.ts';
+import { errorText } from '../../../../model/text/messages.ts';
 import { createProber } from '../../adapters/probes/prober.ts';
 import { listenForProbes, proxyRequests, virtualRequests } from '../../adapters/probes/proxy-server.ts';
 import { createProbeList, type ListedProbe, parseProbeList } from '../../probes/probe-list.ts';

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
+import { type JsonObject, objectOf, textOf } from '../../../../model/text/json.ts';
 import { type DataplaneId, dataplaneOf } from '../../model/dataplane.ts';
 import { adminPortOf } from '../specifier.ts';
 import { inboundParts } from './inbounds.ts';

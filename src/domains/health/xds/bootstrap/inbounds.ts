@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../model/json.ts';
+import type { JsonObject } from '../../../../model/text/json.ts';
 import type { Inbound } from '../../model/dataplane.ts';
 import { type BootstrapParts, fixedCluster, tcpListener } from './parts.ts';
 

@@ -1,5 +1,12 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
-import { integerOf } from '../../../../model/proto-json.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../../model/text/json.ts';
+import { integerOf } from '../../../../model/text/proto-json.ts';
 import { SERVICE_TAG } from '../../model/dataplane.ts';
 import { type BootstrapParts, serviceCluster, tcpListener } from './parts.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../model/json.ts';
+import type { JsonObject } from '../../../../model/text/json.ts';
 
 /** Listeners and clusters of a bootstrap, and what people should know of it. */
 export interface BootstrapParts {

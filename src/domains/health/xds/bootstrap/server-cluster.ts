@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../model/json.ts';
+import type { JsonObject } from '../../../../model/text/json.ts';
 import { isIpAddress } from '../ip.ts';
 import { extension, fixedCluster, type SocketAddress, typed } from './parts.ts';
 

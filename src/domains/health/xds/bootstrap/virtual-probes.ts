@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectsOf, textOf } from '../../../../model/json.ts';
-import { integerOf } from '../../../../model/proto-json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectsOf, textOf } from '../../../../model/text/json.ts';
+import { integerOf } from '../../../../model/text/proto-json.ts';
 import type { Inbound } from '../../model/dataplane.ts';
 import { applicationAt } from './inbounds.ts';
 import { type BootstrapParts, extension, listener } from './parts.ts';

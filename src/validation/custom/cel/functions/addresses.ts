@@ -9,7 +9,7 @@ import {
   networkHas,
   parseIp,
   parseNetwork,
-} from '../../../../model/ip-address.ts';
+} from '../../../../model/text/ip-address.ts';
 import { costing, type MeteredFunction, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 

@@ -1,6 +1,6 @@
 import { CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel';
 import { RE2JS } from 're2js';
-import { stepsOfMatching } from '../../../../model/pattern-size.ts';
+import { stepsOfMatching } from '../../../../model/text/pattern-size.ts';
 import type { Meter } from '../../../values/meter.ts';
 import { createPatterns, keepPatterns } from '../../../values/metered-patterns.ts';
 import { costing, type MeteredFunction, reading } from './costs.ts';

@@ -1,5 +1,5 @@
 import { CelScalar, celFunc, celMethod } from '@bufbuild/cel';
-import { compareText } from '../../../../model/json.ts';
+import { compareText } from '../../../../model/text/json.ts';
 import { costing, type MeteredFunction, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 

@@ -7,7 +7,7 @@ import {
   undeclaredFields,
   withoutPaths,
 } from '../../../../../src/adapters/kubernetes/cluster/field-sets.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 const container = (name: string, inside: JsonObject): JsonObject => ({
   'f:containers': { [`k:{"name":"${name}"}`]: { '.': {}, 'f:name': {}, ...inside } },

@@ -3,7 +3,7 @@ import {
   namedInOtherVersion,
   ownershipRequest,
 } from '../../../../../src/adapters/kubernetes/cluster/former-managers.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 const entry = (manager: string, apiVersion: string, field: string, more: JsonObject = {}): JsonObject => ({
   manager,

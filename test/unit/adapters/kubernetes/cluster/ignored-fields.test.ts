@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { handOver, withoutFields } from '../../../../../src/adapters/kubernetes/cluster/ignored-fields.ts';
-import { NO_SETTINGS } from '../../../../../src/model/agent-settings.ts';
-import { parseFleetName } from '../../../../../src/model/ids.ts';
-import { ignoredFields } from '../../../../../src/model/ignored-fields.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import { parseObjectKey } from '../../../../../src/model/object-key.ts';
-import { must } from '../../../../../src/model/result.ts';
+import { NO_SETTINGS } from '../../../../../src/model/agent/agent-settings.ts';
+import { parseFleetName } from '../../../../../src/model/fleet/ids.ts';
+import { ignoredFields } from '../../../../../src/model/objects/ignored-fields.ts';
+import { parseObjectKey } from '../../../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
+import { must } from '../../../../../src/model/values/result.ts';
 
 const key = must(parseObjectKey('apps/Deployment/web/a'));
 const request = (annotations: JsonObject) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { compareFields, ourFields } from '../../../../../src/adapters/kubernetes/cluster/ownership.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 const about = (value: JsonObject): JsonObject => ({
   apiVersion: 'v1',

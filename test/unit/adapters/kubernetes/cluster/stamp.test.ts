@@ -5,11 +5,11 @@ import {
   withoutStamp,
   withStamp,
 } from '../../../../../src/adapters/kubernetes/cluster/stamp.ts';
-import { objectDigest } from '../../../../../src/model/digest.ts';
-import { parseClusterName, parseFleetName, parseSourceName } from '../../../../../src/model/ids.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import { parseObjectKey } from '../../../../../src/model/object-key.ts';
-import { must } from '../../../../../src/model/result.ts';
+import { parseClusterName, parseFleetName, parseSourceName } from '../../../../../src/model/fleet/ids.ts';
+import { parseObjectKey } from '../../../../../src/model/objects/object-key.ts';
+import { objectDigest } from '../../../../../src/model/text/digest.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
+import { must } from '../../../../../src/model/values/result.ts';
 
 const key = must(parseObjectKey('/ConfigMap/web/a'));
 const value: JsonObject = {

@@ -4,8 +4,8 @@ import {
   createResourceKind,
   type ResourceKind,
 } from '../../../../../src/adapters/kubernetes/resources/custom-resources.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import type { ObjectKey } from '../../../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import type { CustomResource } from '../../../../../src/ports/custom-resources.ts';
 import { silentLog } from '../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { KubeClient } from '../../../../../src/adapters/kubernetes/api/types.ts';
 import { createEventRecorder } from '../../../../../src/adapters/kubernetes/resources/event-recorder.ts';
-import { objectKey } from '../../../../../src/model/object-key.ts';
+import { objectKey } from '../../../../../src/model/objects/object-key.ts';
 import { silentLog } from '../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { KubeAnswer, KubeClient, KubeRequest } from '../../../../../src/adapters/kubernetes/api/types.ts';
 import { createResourceStatus } from '../../../../../src/adapters/kubernetes/resources/resource-status.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import { objectKey } from '../../../../../src/model/object-key.ts';
+import { objectKey } from '../../../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { silentLog } from '../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 

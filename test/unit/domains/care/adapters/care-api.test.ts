@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { noticeSilence } from '../../../../../src/adapters/kubernetes/api/silence.ts';
 import type { KubeAnswer, KubeClient, KubeRequest } from '../../../../../src/adapters/kubernetes/api/types.ts';
 import { createKubernetesCare } from '../../../../../src/domains/care/adapters/kubernetes/care-api.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 const SILENT: KubeAnswer = { type: 'unreachable', message: 'https://api: connection refused: nothing listens there' };
 const RESET: KubeAnswer = { type: 'unreachable', message: 'https://api: the connection was reset' };

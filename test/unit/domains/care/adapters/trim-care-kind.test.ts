@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { trimObject } from '../../../../../src/adapters/kubernetes/cluster/live/trim.ts';
 import { trimCareKind } from '../../../../../src/domains/care/adapters/kubernetes/trim-care-kind.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 describe('of a live object stays', () => {
   const lastTransitionTime = '2026-01-05T09:00:00Z';

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { createCare } from '../../../../../src/domains/care/agent/care.ts';
 import type { CareTasks } from '../../../../../src/domains/care/model/agent-tasks.ts';
 import type { CareApi, FoundLeases, HealthAnswer, TunnelTest } from '../../../../../src/domains/care/ports/care-api.ts';
-import type { AgentReports } from '../../../../../src/model/agent-report.ts';
-import { type AgentSettings, NO_SETTINGS } from '../../../../../src/model/agent-settings.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { AgentReports } from '../../../../../src/model/agent/agent-report.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../../../src/model/agent/agent-settings.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createRecordingLog } from '../../../../support/agent-log.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { careCommand } from '../../../../../src/domains/care/cli/care.ts';
-import { diagnosticOf } from '../../../../../src/model/diagnostic.ts';
+import { diagnosticOf } from '../../../../../src/model/fleet/diagnostic.ts';
 import { runCli } from '../../../../support/cli.ts';
 
 const CONFIGURATION = {

@@ -6,7 +6,7 @@ import { readCheckout } from '../../../../../src/compose/read-checkout.ts';
 import { evaluate, readRecordedClusters } from '../../../../../src/compose/render/evaluate.ts';
 import { reportsOfRecorded } from '../../../../../src/domains/care/compose/recorded-reports.ts';
 import type { CareTasks } from '../../../../../src/domains/care/model/agent-tasks.ts';
-import { NO_SETTINGS } from '../../../../../src/model/agent-settings.ts';
+import { NO_SETTINGS } from '../../../../../src/model/agent/agent-settings.ts';
 import { silentLog } from '../../../../support/silent-log.ts';
 import { createTestAuthority, DAY_MS } from '../../../../support/test-authority.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';

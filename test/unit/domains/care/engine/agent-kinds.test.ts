@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultFleetPolicy } from '../../../../../src/model/fleet-policy.ts';
+import { defaultFleetPolicy } from '../../../../../src/model/fleet/fleet-policy.ts';
 import { agentSettings } from '../../../../../src/sinks/agents/settings.ts';
 import { CONTROL_PLANE, careWorld, shootYaml } from '../../../../support/care-world.ts';
 

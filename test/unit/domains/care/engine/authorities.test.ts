@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import { rfc3339 } from '../../../../../src/model/time.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
+import { rfc3339 } from '../../../../../src/model/text/time.ts';
 import { CONTROL_PLANE, careWorld, SINCE } from '../../../../support/care-world.ts';
 
 const TYPE = 'CACertificateValiditiesAcceptable';

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { engineDiagnostics } from '../../../../../src/engine/status/diagnostics.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createDeclarationRecorder } from '../../../../../src/runtime/ledger/recorders.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { clusterYaml } from '../../../../support/manifests.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { CONTROL_PLANE, careWorld, SHOOT, SINCE } from '../../../../support/care-world.ts';
 import { controlPlaneComponent } from '../../../../support/control-plane.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { CONTROL_PLANE, careWorld, SINCE } from '../../../../support/care-world.ts';
 
 /** Which live object explanations of Shoots name as a cause. */

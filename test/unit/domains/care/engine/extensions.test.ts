@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { leaseReportOf } from '../../../../../src/domains/care/model/lease-report.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import { rfc3339 } from '../../../../../src/model/time.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
+import { rfc3339 } from '../../../../../src/model/text/time.ts';
 import { CONTROL_PLANE, careWorld, SINCE } from '../../../../support/care-world.ts';
 
 const WORKERS = '{seedName: seed, provider: {type: local, workers: [{name: a, minimum: 0, maximum: 1}]}}';

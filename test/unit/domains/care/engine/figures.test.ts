@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { care } from '../../../../../src/domains/care/engine/care.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { clusterYaml } from '../../../../support/manifests.ts';
 import { stageLive } from '../../health/engine/support.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import type { ObjectResult } from '../../../../../src/model/agent.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { ObjectResult } from '../../../../../src/model/agent/agent.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { CONTROL_PLANE, careWorld } from '../../../../support/care-world.ts';
 
 const TYPE = 'SystemComponentsHealthy';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ShootCondition } from '../../../../../src/domains/care/model/shoot.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { CONTROL_PLANE, careWorld, SINCE } from '../../../../support/care-world.ts';
 import { controlPlaneComponent } from '../../../../support/control-plane.ts';
 

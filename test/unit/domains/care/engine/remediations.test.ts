@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { REMEDIATIONS } from '../../../../../src/domains/care/model/reports.ts';
-import { agentReportKey } from '../../../../../src/model/agent-report.ts';
-import { objectDigest } from '../../../../../src/model/digest.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import { agentReportKey } from '../../../../../src/model/agent/agent-report.ts';
+import { objectDigest } from '../../../../../src/model/text/digest.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 
 const REMEDIATIONS_KEY = agentReportKey(REMEDIATIONS);

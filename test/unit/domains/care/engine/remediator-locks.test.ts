@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { engineDiagnostics } from '../../../../../src/engine/status/diagnostics.ts';
-import { defaultFleetPolicy } from '../../../../../src/model/fleet-policy.ts';
+import { defaultFleetPolicy } from '../../../../../src/model/fleet/fleet-policy.ts';
 import { agentSettings } from '../../../../../src/sinks/agents/settings.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { clusterYaml } from '../../../../support/manifests.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Finding, judge } from '../../../../../src/domains/care/engine/thresholds.ts';
 import type { LastOperation } from '../../../../../src/domains/care/engine/written-operation.ts';
-import type { Condition } from '../../../../../src/model/conditions.ts';
-import type { ObjectKey } from '../../../../../src/model/object-key.ts';
-import { rfc3339 } from '../../../../../src/model/time.ts';
+import type { Condition } from '../../../../../src/model/fleet/conditions.ts';
+import type { ObjectKey } from '../../../../../src/model/objects/object-key.ts';
+import { rfc3339 } from '../../../../../src/model/text/time.ts';
 
 const T0 = Date.UTC(2026, 0, 1) / 1000;
 const TYPE = 'ControlPlaneHealthy';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { clusterYaml } from '../../../../support/manifests.ts';
 import { removeLive, rowsOf, stageLive } from '../../health/engine/support.ts';

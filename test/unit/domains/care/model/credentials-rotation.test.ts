@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { credentialsRotationOf, rotationOutlook } from '../../../../../src/domains/care/model/credentials-rotation.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 const shoot = (maintenance: JsonObject, schedules: readonly JsonObject[] = []): JsonObject => ({
   metadata: { creationTimestamp: '2024-01-01T00:00:00Z' },

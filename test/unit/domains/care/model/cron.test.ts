@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseCron } from '../../../../../src/domains/care/model/cron.ts';
-import { must } from '../../../../../src/model/result.ts';
+import { must } from '../../../../../src/model/values/result.ts';
 
 const next = (text: string, after: string, zone = ''): string => {
   const found = must(parseCron(text, zone)).next(Date.parse(after));

@@ -6,7 +6,7 @@ import {
   MOST_NAMED_LEASES,
   readLeaseReport,
 } from '../../../../../src/domains/care/model/lease-report.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 const NODES: JudgedLeases = { namespace: 'kube-node-lease' };
 const RENEWED = '2026-01-01T00:00:00.250000Z';

@@ -1,6 +1,6 @@
 import { load } from 'js-yaml';
 import { describe, expect, it, test } from 'vitest';
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../../src/model/json.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../../src/model/text/json.ts';
 import { createFleetWorld, type FleetWorld } from '../../../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml } from '../../../../support/manifests.ts';
 import { shootYaml } from '../../../../support/shoot-world.ts';

@@ -3,9 +3,9 @@ import { createMemoryStore } from '../../../../../src/adapters/stores/memory.ts'
 import { care } from '../../../../../src/domains/care/engine/care.ts';
 import { REMEDIATIONS } from '../../../../../src/domains/care/model/reports.ts';
 import { createRemediationAudit } from '../../../../../src/domains/care/runtime/remediation-audit.ts';
-import { agentReportKey } from '../../../../../src/model/agent-report.ts';
-import { objectDigest } from '../../../../../src/model/digest.ts';
-import { type JsonObject, textOf } from '../../../../../src/model/json.ts';
+import { agentReportKey } from '../../../../../src/model/agent/agent-report.ts';
+import { objectDigest } from '../../../../../src/model/text/digest.ts';
+import { type JsonObject, textOf } from '../../../../../src/model/text/json.ts';
 import type { AuditEntry } from '../../../../../src/ports/audit-log.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { createKeptLog } from '../../../../support/git-quiet-log.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { trimObject } from '../../../../../src/adapters/kubernetes/cluster/live/trim.ts';
 import { trimInsight } from '../../../../../src/domains/health/adapters/kubernetes/trim-insight.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 const metadata = {
   name: 'web-0',

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { dataplaneYaml, inbound, rowsOf } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { engineDiagnostics } from '../../../../../src/engine/status/diagnostics.ts';
-import type { JsonObject, JsonValue } from '../../../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { inbound, pod, removeLive, rowsOf, service, stageLive } from './support.ts';
 

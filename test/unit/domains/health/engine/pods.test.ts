@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Dataplane } from '../../../../../src/domains/health/model/dataplane.ts';
 import { engineDiagnostics } from '../../../../../src/engine/status/diagnostics.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { container, type PodParts, pod, removeLive, rowsOf, service, stageLive } from './support.ts';
 

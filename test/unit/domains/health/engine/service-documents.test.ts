@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { health } from '../../../../../src/domains/health/engine/health.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { dataplaneYaml, inbound } from './support.ts';
 

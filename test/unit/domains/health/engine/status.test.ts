@@ -7,7 +7,7 @@ import {
 } from '../../../../../src/domains/health/engine/status.ts';
 import { dataplaneOf, type InboundState } from '../../../../../src/domains/health/model/dataplane.ts';
 import type { HealthReport } from '../../../../../src/domains/health/model/dataplane-health.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 
 const CONNECTED: Connection = { state: 'connected', since: 0 };
 const DISCONNECTED: Connection = { state: 'disconnected', since: 0 };

@@ -1,9 +1,9 @@
 import type { Engine } from '../../../../../src/engine/graph.ts';
-import { objectDigest } from '../../../../../src/model/digest.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import { objectKey, refOfObject } from '../../../../../src/model/object-key.ts';
-import { must } from '../../../../../src/model/result.ts';
-import type { ViewFilter } from '../../../../../src/model/view-filter.ts';
+import type { ViewFilter } from '../../../../../src/model/fleet/view-filter.ts';
+import { objectKey, refOfObject } from '../../../../../src/model/objects/object-key.ts';
+import { objectDigest } from '../../../../../src/model/text/digest.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
+import { must } from '../../../../../src/model/values/result.ts';
 
 /** A Dataplane in the Universal form; JSON is YAML. */
 export function dataplaneYaml(fields: {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import type { ViewFilter } from '../../../../../src/model/view-filter.ts';
+import type { ViewFilter } from '../../../../../src/model/fleet/view-filter.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { container, dataplaneYaml, inbound, pod, rowsOf, stageLive } from './support.ts';
 

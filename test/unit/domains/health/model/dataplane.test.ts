@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dataplaneIdOf, dataplaneOf, declaredReadiness } from '../../../../../src/domains/health/model/dataplane.ts';
-import type { JsonObject, JsonValue } from '../../../../../src/model/json.ts';
-import { durationMs, integerOf, withCamelCaseNames } from '../../../../../src/model/proto-json.ts';
+import type { JsonObject, JsonValue } from '../../../../../src/model/text/json.ts';
+import { durationMs, integerOf, withCamelCaseNames } from '../../../../../src/model/text/proto-json.ts';
 
 const ID = { mesh: 'default', name: 'web' };
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rewritePod } from '../../../../../src/domains/health/probes/rewrite-pod.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { annotationsOf, containersOf, options, podWith, rewritten } from './support.ts';
 
 const http = (port: number | string, path = '/'): JsonObject => ({ httpGet: { path, port } });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rewriteProbe } from '../../../../../src/domains/health/probes/rewrite-probe.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { containersOf, options, podWith, rewritten } from './support.ts';
 
 const PROXY = { type: 'proxy', port: 9000 } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ProbeSettings, settingsOfPod } from '../../../../../src/domains/health/probes/settings.ts';
-import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { DEFAULTS } from './support.ts';
 
 const APP = 'kuma.io/application-probe-proxy-port';

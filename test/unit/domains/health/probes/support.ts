@@ -4,7 +4,7 @@ import {
   rewritePod,
 } from '../../../../../src/domains/health/probes/rewrite-pod.ts';
 import type { ProbeSettings } from '../../../../../src/domains/health/probes/settings.ts';
-import type { JsonObject, JsonValue } from '../../../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../../../src/model/text/json.ts';
 
 export const DEFAULTS: ProbeSettings = {
   applicationProbeProxyPort: 9001,

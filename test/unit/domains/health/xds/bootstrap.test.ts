@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { bootstrapOf } from '../../../../../src/domains/health/xds/bootstrap/bootstrap.ts';
-import type { JsonObject, JsonValue } from '../../../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../../../src/model/text/json.ts';
 
 function made(networking: JsonObject, more: JsonObject = {}) {
   const { bootstrap, ...rest } = bootstrapOf({

@@ -4,7 +4,7 @@ import { HealthCheckSpecifierSchema } from '../../../../../generated/envoy/servi
 import { dataplaneOf } from '../../../../../src/domains/health/model/dataplane.ts';
 import { hdsSettings } from '../../../../../src/domains/health/xds/hds-settings.ts';
 import { specifierOf } from '../../../../../src/domains/health/xds/specifier.ts';
-import type { JsonObject, JsonValue } from '../../../../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../../../../src/model/text/json.ts';
 
 /** The settings of Kuma's own tests. */
 const ENV = {

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectOf } from '../../../../../src/model/json.ts';
+import { type JsonObject, type JsonValue, objectOf } from '../../../../../src/model/text/json.ts';
 import type { FleetWorld } from '../../../../support/fleet-world.ts';
 
 /** A declared data plane `db` at 10.0.0.4 whose application on 127.0.0.1:80 is probed. */

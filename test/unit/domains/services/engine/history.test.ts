@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { canonicalIp } from '../../../../../src/model/ip-address.ts';
-import { type JsonObject, objectOf, objectsOf } from '../../../../../src/model/json.ts';
+import { canonicalIp } from '../../../../../src/model/text/ip-address.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { clusterYaml } from '../../../../support/manifests.ts';
 import { container, dataplaneYaml, pod, removeLive, service, stageLive } from '../../health/engine/support.ts';

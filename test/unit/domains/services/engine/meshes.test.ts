@@ -3,11 +3,11 @@ import { sliceAddressOf } from '../../../../../src/domains/services/engine/slice
 import type { EngineDiagnostic } from '../../../../../src/engine/domain.ts';
 import { explainObject } from '../../../../../src/engine/explain/explain.ts';
 import { engineDiagnostics } from '../../../../../src/engine/status/diagnostics.ts';
-import type { ObjectResult } from '../../../../../src/model/agent.ts';
-import { objectDigest } from '../../../../../src/model/digest.ts';
-import { servedService } from '../../../../../src/model/endpoints.ts';
-import { type JsonObject, objectOf, objectsOf } from '../../../../../src/model/json.ts';
-import type { ObjectKey } from '../../../../../src/model/object-key.ts';
+import type { ObjectResult } from '../../../../../src/model/agent/agent.ts';
+import { servedService } from '../../../../../src/model/objects/endpoints.ts';
+import type { ObjectKey } from '../../../../../src/model/objects/object-key.ts';
+import { objectDigest } from '../../../../../src/model/text/digest.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../../../../src/model/text/json.ts';
 import { stageFile } from '../../../../../src/runtime/replica/sources.ts';
 import { decodeFile } from '../../../../support/decode-file.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../../src/model/json.ts';
-import { metadataOf } from '../../../../../src/model/object-key.ts';
+import { metadataOf } from '../../../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../../../src/model/text/json.ts';
 import { createEngineWorld } from '../../../../support/engine-world.ts';
 import { clusterYaml } from '../../../../support/manifests.ts';
 import { container, pod, removeLive, service, stageLive } from '../../health/engine/support.ts';

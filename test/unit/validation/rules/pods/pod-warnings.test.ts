@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { displayPath } from '../../../../../src/model/field-path.ts';
+import { displayPath } from '../../../../../src/model/text/field-path.ts';
 import { rules } from '../../../../../src/validation/rules/rules.ts';
 
 /** The warnings of a Pod, as `REASON PATH`. An API server 1.36 accepts all of these Pods. */

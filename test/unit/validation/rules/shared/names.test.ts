@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseIp } from '../../../../../src/model/ip-address.ts';
+import { parseIp } from '../../../../../src/model/text/ip-address.ts';
 import { cidrRule } from '../../../../../src/validation/rules/shared/addresses.ts';
 import * as names from '../../../../../src/validation/rules/shared/names.ts';
 import { quantityOf } from '../../../../../src/validation/values/quantities.ts';

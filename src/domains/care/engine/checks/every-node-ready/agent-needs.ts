@@ -1,4 +1,4 @@
-import type { AdditionalKind } from '../../../../../model/agent-settings.ts';
+import type { AdditionalKind } from '../../../../../model/agent/agent-settings.ts';
 import type { JudgedLeases } from '../../../model/agent-tasks.ts';
 import type { BoundShoot } from '../../binding.ts';
 import { AGENT_LEASE_PREFIX, AGENT_LEASES, NODE_LEASES } from '../../leases.ts';

@@ -6,7 +6,7 @@ import type {
   Index,
   Reader,
 } from '../../../../../engine/collections/types.ts';
-import { type ObjectKey, objectRefOf } from '../../../../../model/object-key.ts';
+import { type ObjectKey, objectRefOf } from '../../../../../model/objects/object-key.ts';
 import type { WorkerPool } from '../../../model/shoot.ts';
 import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads } from '../../leases.ts';

@@ -1,10 +1,10 @@
 import type { Contribution, Derived, Entry, Graph, Index, Reader } from '../../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../../model/agent.ts';
-import { type JsonObject, objectOf, textOf } from '../../../../../model/json.ts';
-import { conditionOf } from '../../../../../model/object-health/health.ts';
-import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../../../model/object-key.ts';
-import { integerOf } from '../../../../../model/proto-json.ts';
+import type { LiveObject } from '../../../../../model/agent/agent.ts';
+import { conditionOf } from '../../../../../model/objects/object-health/health.ts';
+import { labelsOf, metadataOf, type ObjectKey, objectRefOf } from '../../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, textOf } from '../../../../../model/text/json.ts';
+import { integerOf } from '../../../../../model/text/proto-json.ts';
 import type { ControlPlane } from '../control-plane-parts.ts';
 import type { CordonedState } from './node-verdict.ts';
 

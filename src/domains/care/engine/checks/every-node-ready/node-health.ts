@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../../../model/json.ts';
-import { conditionOf } from '../../../../../model/object-health/health.ts';
+import { conditionOf } from '../../../../../model/objects/object-health/health.ts';
+import type { JsonObject } from '../../../../../model/text/json.ts';
 import type { WorkerPool } from '../../../model/shoot.ts';
 import { bounded } from '../../bounded-text.ts';
 import { conditionProblem, type ExpectedCondition } from '../../objects/expected-conditions.ts';

@@ -1,9 +1,9 @@
 import type { Derived, Entry, Graph, Index, Reader } from '../../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../../model/agent.ts';
-import { type JsonObject, objectOf, textOf } from '../../../../../model/json.ts';
-import { conditionOf } from '../../../../../model/object-health/health.ts';
-import { annotationOf, labelsOf } from '../../../../../model/object-key.ts';
+import type { LiveObject } from '../../../../../model/agent/agent.ts';
+import { conditionOf } from '../../../../../model/objects/object-health/health.ts';
+import { annotationOf, labelsOf } from '../../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, textOf } from '../../../../../model/text/json.ts';
 import type { LeasesOfNode } from '../../leases.ts';
 import { type CaredCluster, type CaredClusters, poolOf } from './cared-clusters.ts';
 import { kubeletProblem } from './kubelet-version.ts';

@@ -1,8 +1,8 @@
 import type { Contribution, Derived, Graph } from '../../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../../engine/inputs.ts';
-import type { LiveObject } from '../../../../../model/agent.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../../model/json.ts';
-import { annotationOf, labelsOf, metadataOf } from '../../../../../model/object-key.ts';
+import type { LiveObject } from '../../../../../model/agent/agent.ts';
+import { annotationOf, labelsOf, metadataOf } from '../../../../../model/objects/object-key.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../../model/text/json.ts';
 import { bounded } from '../../bounded-text.ts';
 import { POOL_LABEL } from './node-verdict.ts';
 

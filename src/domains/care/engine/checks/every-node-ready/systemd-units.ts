@@ -1,5 +1,5 @@
-import { type JsonObject, textOf } from '../../../../../model/json.ts';
-import { conditionOf } from '../../../../../model/object-health/health.ts';
+import { conditionOf } from '../../../../../model/objects/object-health/health.ts';
+import { type JsonObject, textOf } from '../../../../../model/text/json.ts';
 import { bounded } from '../../bounded-text.ts';
 import { type ClusterRule, causedBy, failed, MOST_NAMED_NODES, nodeName } from './look.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createCatalog } from '../../../../../../src/adapters/kubernetes/api/catalog.ts';
 import type { ApiResource, KubeClient, WatchEvent } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { createCatalogRefresher } from '../../../../../../src/adapters/kubernetes/cluster/live/catalog-refresher.ts';
-import type { JsonObject } from '../../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../../src/model/text/json.ts';
 import { createRecordingLog } from '../../../../../support/agent-log.ts';
 import { createVirtualClock } from '../../../../../support/virtual-clock.ts';
 

@@ -13,9 +13,9 @@ import { createKindView } from '../../../../../../src/adapters/kubernetes/cluste
 import { createKinds } from '../../../../../../src/adapters/kubernetes/cluster/live/kinds.ts';
 import { createLive } from '../../../../../../src/adapters/kubernetes/cluster/live/live.ts';
 import { createLiveStore } from '../../../../../../src/adapters/kubernetes/cluster/live/store.ts';
-import type { JsonObject } from '../../../../../../src/model/json.ts';
-import { judgeObject } from '../../../../../../src/model/object-health/object-health.ts';
-import { objectKey } from '../../../../../../src/model/object-key.ts';
+import { judgeObject } from '../../../../../../src/model/objects/object-health/object-health.ts';
+import { objectKey } from '../../../../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../../../../src/model/text/json.ts';
 import { silentLog } from '../../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../../support/virtual-clock.ts';
 

@@ -3,10 +3,10 @@ import type { ApiResource, KubeAnswer, KubeClient } from '../../../../../../src/
 import { readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
 import { createJudgedStore } from '../../../../../../src/adapters/kubernetes/cluster/live/judged-store.ts';
 import { loadEvaluator } from '../../../../../../src/compose/agent/load-evaluator.ts';
-import { NO_SETTINGS } from '../../../../../../src/model/agent-settings.ts';
-import type { HealthCheck, LoadEvaluator } from '../../../../../../src/model/health-check.ts';
-import { type JsonObject, objectOf } from '../../../../../../src/model/json.ts';
-import { groupOf, objectKey } from '../../../../../../src/model/object-key.ts';
+import { NO_SETTINGS } from '../../../../../../src/model/agent/agent-settings.ts';
+import type { HealthCheck, LoadEvaluator } from '../../../../../../src/model/objects/health-check.ts';
+import { groupOf, objectKey } from '../../../../../../src/model/objects/object-key.ts';
+import { type JsonObject, objectOf } from '../../../../../../src/model/text/json.ts';
 import { liveObject } from '../../../../../support/judged-objects.ts';
 import { silentLog } from '../../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../../support/virtual-clock.ts';

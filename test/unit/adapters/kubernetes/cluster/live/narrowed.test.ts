@@ -7,10 +7,10 @@ import type {
   WatchEvent,
 } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { createLive } from '../../../../../../src/adapters/kubernetes/cluster/live/live.ts';
-import { additionalKindsOf } from '../../../../../../src/model/additional-kinds.ts';
-import { type AdditionalKind, NO_SETTINGS } from '../../../../../../src/model/agent-settings.ts';
-import type { JsonObject } from '../../../../../../src/model/json.ts';
-import { labelsOf, metadataOf, type ObjectKey } from '../../../../../../src/model/object-key.ts';
+import { additionalKindsOf } from '../../../../../../src/model/agent/additional-kinds.ts';
+import { type AdditionalKind, NO_SETTINGS } from '../../../../../../src/model/agent/agent-settings.ts';
+import { labelsOf, metadataOf, type ObjectKey } from '../../../../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../../../../src/model/text/json.ts';
 import { silentLog } from '../../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../../support/virtual-clock.ts';
 

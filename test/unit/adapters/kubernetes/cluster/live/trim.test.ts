@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { trimObject } from '../../../../../../src/adapters/kubernetes/cluster/live/trim.ts';
-import type { JsonObject } from '../../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../../src/model/text/json.ts';
 
 /** What is kept of live objects of others. */
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { createRemediator } from '../../../../../../src/domains/care/agent/remediator/remediator.ts';
 import type { CareTasks } from '../../../../../../src/domains/care/model/agent-tasks.ts';
 import type { RecordedRemediation } from '../../../../../../src/domains/care/model/remediations.ts';
-import { type JsonObject, objectsOf } from '../../../../../../src/model/json.ts';
-import { warningOf } from '../../../../../../src/model/webhooks/problematic.ts';
+import { warningOf } from '../../../../../../src/model/objects/webhooks/problematic.ts';
+import { type JsonObject, objectsOf } from '../../../../../../src/model/text/json.ts';
 import {
   configurationKey,
   createFakeWebhookConfigurations,

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import type { JsonObject } from '../../../../../../src/model/json.ts';
-import type { ObjectKey } from '../../../../../../src/model/object-key.ts';
+import type { ObjectKey } from '../../../../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../../../../src/model/text/json.ts';
 import { whyNotTried } from '../../../../../../src/runtime/attempts.ts';
 import { createShootWorld, SHOOT_KEY, type ShootWorld, shootYaml } from '../../../../../support/shoot-world.ts';
 

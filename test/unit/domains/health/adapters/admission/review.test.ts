@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { reviewPod } from '../../../../../../src/domains/health/adapters/admission/review.ts';
 import { webhookConfiguration } from '../../../../../../src/domains/health/adapters/admission/webhook-configuration.ts';
 import { rewritePod } from '../../../../../../src/domains/health/probes/rewrite-pod.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../../../src/model/text/json.ts';
 import { options as optionsWith, podWith } from '../../probes/support.ts';
 
 const options = optionsWith();

@@ -7,7 +7,7 @@ import {
   ConflictError,
   createWebhookReconciler,
 } from '../../../../../../src/domains/health/adapters/admission/webhook-reconciler.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../../../src/model/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../../../src/model/text/json.ts';
 import { silentLog } from '../../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../../support/virtual-clock.ts';
 

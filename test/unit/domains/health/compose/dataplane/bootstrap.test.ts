@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { dataplaneBootstrap } from '../../../../../../src/domains/health/compose/dataplane/bootstrap.ts';
-import type { JsonObject } from '../../../../../../src/model/json.ts';
+import type { JsonObject } from '../../../../../../src/model/text/json.ts';
 
 type Request = Parameters<typeof dataplaneBootstrap>[0];
 type Xds = Request['declared']['xds'];

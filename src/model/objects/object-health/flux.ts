@@ -1,0 +1,56 @@
+import { textOf } from '../../text/json.ts';
+import {
+  conditionIn,
+  conditionWith,
+  type Found,
+  failed,
+  failedAfterPatience,
+  inProgress,
+  isStale,
+  type Live,
+  messageOf,
+  NOT_OBSERVED,
+  type Rules,
+  suspended,
+} from './health.ts';
+
+export const fluxRules: Rules = {
+  '*.toolkit.fluxcd.io/*': fluxHealth,
+  'source.extensions.fluxcd.io/*': fluxHealth,
+  'fluxcd.controlplane.io/*': fluxHealth,
+};
+
+/** Reasons of a controller of Flux that has begun to work on a changed object. The condition `Ready` is then that of the earlier version. */
+const BEGINS: readonly string[] = ['NewGeneration', 'AccessingRepository', 'ApplyingPolicy', 'Scanning'];
+
+/** Its source has no content: it may have been applied together with it. */
+const SOURCES: readonly string[] = ['ArtifactFailed', 'SourceNotReady', 'SourceUnavailable', 'DependencyNotReady'];
+
+/** Kinds that need no controller, and have no status. */
+const STATIC: readonly string[] = ['Alert', 'Provider'];
+
+/**
+ * Controllers of Flux write `Ready` for each generation that they have taken up; `status.observedGeneration` follows only when one
+ * has succeeded. While they try a failed generation again, `Reconciling` is true beside it.
+ */
+function fluxHealth({ kind, metadata, spec, conditions }: Live): Found | undefined {
+  if (spec.suspend === true) return suspended('it is suspended');
+  const ready = conditionIn(conditions, 'Ready');
+  if (ready === undefined) {
+    const isStatic = STATIC.includes(kind) || (kind === 'HelmRepository' && spec.type === 'oci');
+    return isStatic ? undefined : NOT_OBSERVED;
+  }
+  if (isStale(ready, metadata)) return NOT_OBSERVED;
+  const stalled = conditionWith(conditions, ['Stalled'], 'True');
+  if (stalled !== undefined) return failed(messageOf(stalled));
+  const reconciling = conditionWith(conditions, ['Reconciling'], 'True');
+  if (ready.status !== 'False') {
+    if (reconciling !== undefined) return inProgress(messageOf(reconciling));
+    return ready.status === 'True' ? undefined : inProgress(messageOf(ready));
+  }
+  const begins = BEGINS.includes(textOf(reconciling?.reason));
+  // `dependsOn` names another object, whose health says more.
+  const depends = ready.reason === 'DependencyNotReady' && (kind === 'Kustomization' || kind === 'HelmRelease');
+  if (begins || depends) return inProgress(messageOf(ready));
+  return SOURCES.includes(textOf(ready.reason)) ? failedAfterPatience(ready) : failed(messageOf(ready));
+}
