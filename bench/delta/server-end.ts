@@ -1,10 +1,10 @@
 import { engineDomains } from '../../src/domains/engines.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine } from '../../src/engine/graph.ts';
-import { sha256, snapshotDigest } from '../../src/model/text/digest.ts';
 import { parseClusterName, parseSourceName } from '../../src/model/fleet/ids.ts';
 import type { LedgerEntry } from '../../src/model/fleet/ledger.ts';
 import type { SequencedDelta } from '../../src/model/fleet/output.ts';
+import { sha256, snapshotDigest } from '../../src/model/text/digest.ts';
 import { must } from '../../src/model/values/result.ts';
 import { DEFAULT_LIMITS } from '../../src/relay/limits.ts';
 import type { AgentSession, SendOutcome } from '../../src/relay/session.ts';

@@ -3,8 +3,8 @@ import process from 'node:process';
 import { createNativeGitRepo } from '../../src/adapters/git/native-git-repo.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createPinoLog } from '../../src/adapters/system/pino-log.ts';
-import { must } from '../../src/model/values/result.ts';
 import { defaultRevisionLimits } from '../../src/model/limits/revision-limits.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { GitRepo } from '../../src/ports/git-repo.ts';
 import { isomorphicRepo } from '../../test/support/isomorphic-repo.ts';
 

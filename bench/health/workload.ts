@@ -1,8 +1,8 @@
 import type { LiveObject } from '../../src/model/agent/agent.ts';
 import type { FileReading } from '../../src/model/fleet/desired.ts';
+import { objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
 import { objectDigest } from '../../src/model/text/digest.ts';
 import type { JsonObject } from '../../src/model/text/json.ts';
-import { objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
 import { must } from '../../src/model/values/result.ts';
 import { decodeFile } from '../../test/support/decode-file.ts';
 

@@ -5,10 +5,10 @@ import { createGraph } from '../../src/engine/collections/graph.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { captureInputs, recordedEntry } from '../../src/engine/recording.ts';
 import type { FileReading } from '../../src/model/fleet/desired.ts';
+import { END_LINE, inputLine, type RecordingHeader } from '../../src/model/fleet/recording.ts';
+import type { ObjectKey } from '../../src/model/objects/object-key.ts';
 import { sha256 } from '../../src/model/text/digest.ts';
 import { atOnce } from '../../src/model/values/in-slices.ts';
-import type { ObjectKey } from '../../src/model/objects/object-key.ts';
-import { END_LINE, inputLine, type RecordingHeader } from '../../src/model/fleet/recording.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
 import { decodeFile } from '../../test/support/decode-file.ts';
 

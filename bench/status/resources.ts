@@ -1,8 +1,8 @@
 import { load } from 'js-yaml';
 import { wireCustomResourceStatus } from '../../src/compose/serve/custom-resource-status.ts';
 import { parseSourceName } from '../../src/model/fleet/ids.ts';
-import type { JsonObject } from '../../src/model/text/json.ts';
 import { type ObjectKey, objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { must } from '../../src/model/values/result.ts';
 import type { CustomResource } from '../../src/ports/custom-resources.ts';
 import type { KubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from 'js-yaml';
 import type { DeltaView } from '../../src/api/history-api.ts';
 import type { WhyNotView } from '../../src/api/why-api.ts';
+import type { PlanView } from '../../src/model/plan/plan.ts';
 import { isJsonObject } from '../../src/model/text/json.ts';
 import { errorText } from '../../src/model/text/messages.ts';
-import type { PlanView } from '../../src/model/plan/plan.ts';
 import type { DemoObject } from './clusters.ts';
 import { clusterNames, type Stage } from './stage.ts';
 

@@ -20,8 +20,8 @@ import {
 } from '../../src/compose/manifests/agent-rights.ts';
 import { policyRule } from '../../src/compose/manifests/permission.ts';
 import {
-  installedWebhook,
   healthInstalled,
+  installedWebhook,
   webhookService,
 } from '../../src/domains/health/compose/installed-webhook.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';

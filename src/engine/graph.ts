@@ -1,4 +1,4 @@
-import { boundPolicy, defaultFleetPolicy, type PolicySection } from '../model/fleet/fleet-policy.ts';
+import { boundPolicy, defaultFleetPolicy } from '../model/fleet/fleet-policy.ts';
 import type { DeclarationJudges } from '../model/fleet/source-rights.ts';
 import type { JsonValue } from '../model/text/json.ts';
 import { merged } from '../model/values/merged.ts';
@@ -194,11 +194,6 @@ function wireDesired({ graph, inputs }: Base, among: readonly Domain[]) {
       leftOut.map((by) => `${by} ${source}`),
     ),
   };
-}
-
-/** The sections of the policy that domains have. */
-export function sectionsOf({ domains }: Pick<Engine, 'domains'>): readonly PolicySection[] {
-  return domains.flatMap(({ domain }) => domain.section ?? []);
 }
 
 /** A domain and its parts of the graph. */

@@ -158,8 +158,9 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
     };
 
     const expectRights = async (user: string, yes: readonly string[], no: readonly string[]): Promise<void> => {
-      for (const question of yes) expect(await may(user, question), `may ${question}`).toBe(true);
-      for (const question of no) expect(await may(user, question), `may not ${question}`).toBe(false);
+      // Each role and binding takes effect by itself, some time after it was written.
+      for (const question of yes) await until(`may ${question}`, () => may(user, question));
+      for (const question of no) await until(`may not ${question}`, async () => !(await may(user, question)));
     };
 
     test('an agent may do what it needs, and no more', async () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { agentManifests } from '../../src/compose/manifests/agent-manifests.ts';
 import { isPolicy } from '../../src/compose/manifests/agent-policy.ts';
 import { AGENT_ACCESS, type WritableNamespaces } from '../../src/compose/manifests/agent-rights.ts';
-import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { metadataOf } from '../../src/model/objects/object-key.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 
 /**
  * What the manifests of an agent let its stolen ServiceAccount write, by RBAC alone. `processes/agent-rights.test.ts` shows the same,

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/model/text/json.ts';
 import { metadataOf } from '../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { createEngineWorld } from '../support/engine-world.ts';
 import { clusterYaml } from '../support/manifests.ts';
 import { service, stageLive } from '../unit/domains/health/engine/support.ts';

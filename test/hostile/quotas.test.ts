@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
 import { type ClusterSize, type Excess, excessText } from '../../src/model/limits/quotas.ts';
+import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
 import { packChunks } from '../../src/relay/transfer.ts';
 import type { FrameInit } from '../../src/relay/wire/frames.ts';
 import { objectRecords, type RecordInit } from '../../src/relay/wire/records.ts';

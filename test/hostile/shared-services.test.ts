@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type EngineKind, engineKindIds, engineKindRow } from '../../src/model/fleet/engine-kinds.ts';
-import { type JsonObject, objectOf, objectsOf, textsOf } from '../../src/model/text/json.ts';
 import { allowsKind, rightsOfSources, type SourceAllow, sameRightsAs } from '../../src/model/fleet/source-rights.ts';
+import { type JsonObject, objectOf, objectsOf, textsOf } from '../../src/model/text/json.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { clusterYaml } from '../support/manifests.ts';
 import { kindsOf, mirrorYaml } from '../support/mirrors.ts';

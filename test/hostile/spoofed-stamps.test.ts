@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../src/model/text/json.ts';
 import type { ObjectKey } from '../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import {
   type AgentWorld,
   configMap,

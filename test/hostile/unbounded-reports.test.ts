@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ObjectResult } from '../../src/model/agent/agent.ts';
-import { sha256 } from '../../src/model/text/digest.ts';
 import { parseClusterName } from '../../src/model/fleet/ids.ts';
 import { type ObjectKey, parseObjectKey } from '../../src/model/objects/object-key.ts';
+import { sha256 } from '../../src/model/text/digest.ts';
 import { must } from '../../src/model/values/result.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import { abc, names, startedWorld } from '../support/started-world.ts';

@@ -1,10 +1,10 @@
 import type { AgentSettings } from '../../src/model/agent/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/fleet/diagnostic.ts';
-import { differingFields } from '../../src/model/text/field-diff.ts';
 import type { ClusterId } from '../../src/model/fleet/ids.ts';
-import { type JsonObject, jsonEquals } from '../../src/model/text/json.ts';
 import type { ObjectHealth } from '../../src/model/objects/object-health/health.ts';
 import { displayKey, type ObjectKey } from '../../src/model/objects/object-key.ts';
+import { differingFields } from '../../src/model/text/field-diff.ts';
+import { type JsonObject, jsonEquals } from '../../src/model/text/json.ts';
 import {
   type ApplyOutcome,
   type ApplyRequest,

@@ -1,5 +1,5 @@
-import type { ObjectKey } from '../../src/model/objects/object-key.ts';
 import { comparePositions, type OutputPosition } from '../../src/model/fleet/output.ts';
+import type { ObjectKey } from '../../src/model/objects/object-key.ts';
 import type { AgentDisk, OutputStep, StoredObject, StoredOutput } from '../../src/ports/agent-disk.ts';
 
 /** An agent's disk in memory; what is in `stored` outlasts the agent. */

@@ -15,8 +15,8 @@ import { createDirectoryCluster } from '../../src/adapters/directory/cluster.ts'
 import { pathOfObject, readLiveFile } from '../../src/adapters/directory/object-file.ts';
 import { createAgentDisk } from '../../src/adapters/disk/agent-disk.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
-import type { JsonObject } from '../../src/model/text/json.ts';
 import type { ObjectKey } from '../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { must } from '../../src/model/values/result.ts';
 import type { AgentDisk } from '../../src/ports/agent-disk.ts';
 import type { ClusterApi } from '../../src/ports/cluster-api.ts';

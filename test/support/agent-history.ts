@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Agent, createAgent } from '../../src/agent/agent.ts';
+import { comparePositions, type OutputPosition, type SequencedDelta } from '../../src/model/fleet/output.ts';
+import type { ObjectKey } from '../../src/model/objects/object-key.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
 import type { JsonObject } from '../../src/model/text/json.ts';
-import type { ObjectKey } from '../../src/model/objects/object-key.ts';
-import { comparePositions, type OutputPosition, type SequencedDelta } from '../../src/model/fleet/output.ts';
 import type { AgentDisk } from '../../src/ports/agent-disk.ts';
 import type { ClusterApi } from '../../src/ports/cluster-api.ts';
 import { createRecordingLog } from './agent-log.ts';

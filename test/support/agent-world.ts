@@ -2,11 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { type Agent, type AgentDeps, createAgent } from '../../src/agent/agent.ts';
 import type { CreateAgentPart } from '../../src/agent/agent-part.ts';
 import type { ObjectResult } from '../../src/model/agent/agent.ts';
-import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
-import { type ClusterName, type Digest, type FleetName, parseFleetName, parseSourceName } from '../../src/model/fleet/ids.ts';
-import type { JsonObject } from '../../src/model/text/json.ts';
-import { type ObjectKey, objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
+import {
+  type ClusterName,
+  type Digest,
+  type FleetName,
+  parseFleetName,
+  parseSourceName,
+} from '../../src/model/fleet/ids.ts';
 import type { ObjectMeta, SequencedDelta } from '../../src/model/fleet/output.ts';
+import { type ObjectKey, objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
+import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
+import type { JsonObject } from '../../src/model/text/json.ts';
 import { must } from '../../src/model/values/result.ts';
 import type { ConnectionState, InputSnapshot, RelayClient, ServerListener } from '../../src/relay/session.ts';
 import { createMemoryCluster, type MemoryCluster } from './agent-cluster.ts';

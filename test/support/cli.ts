@@ -6,8 +6,8 @@ import type { TextOutput } from '../../src/cli/output.ts';
 import type { Roots } from '../../src/cli/roots.ts';
 import { parseWith, withExitCode } from '../../src/cli/run-command.ts';
 import { fleetFindings } from '../../src/compose/check/fleet.ts';
-import type { PlanView } from '../../src/model/plan/plan.ts';
 import type { RecordingHeader } from '../../src/model/fleet/recording.ts';
+import type { PlanView } from '../../src/model/plan/plan.ts';
 
 /** What a command line did. */
 export interface CliRun {

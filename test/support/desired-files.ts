@@ -1,6 +1,6 @@
-import { sha256 } from '../../src/model/text/digest.ts';
 import type { Digest } from '../../src/model/fleet/ids.ts';
 import { objectKey } from '../../src/model/objects/object-key.ts';
+import { sha256 } from '../../src/model/text/digest.ts';
 import { decodeFile } from './decode-file.ts';
 
 /** The files of a source, by path. */

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, jsonEquals, objectOf } from '../../src/model/text/json.ts';
 import { type ObjectKey, objectKey, objectRefOf, refOfObject } from '../../src/model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, jsonEquals, objectOf } from '../../src/model/text/json.ts';
 import { must } from '../../src/model/values/result.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../src/ports/custom-resources.ts';
 import type { ResourceEvent, ResourceStatus } from '../../src/ports/resource-status.ts';

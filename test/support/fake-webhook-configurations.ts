@@ -2,8 +2,8 @@ import type {
   ConfigurationOutcome,
   WebhookConfigurations,
 } from '../../src/domains/care/ports/webhook-configurations.ts';
-import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import { metadataOf, type ObjectKey, objectKey } from '../../src/model/objects/object-key.ts';
+import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../src/model/text/json.ts';
 import type { LiveState, ObservedObject } from '../../src/ports/cluster-api.ts';
 import type { ResourceEvent } from '../../src/ports/resource-status.ts';
 

@@ -18,8 +18,8 @@ import {
   TAKES_OBJECT_DRIFT_MODE,
 } from '../../src/model/agent/agent.ts';
 import type { AgentSettings } from '../../src/model/agent/agent-settings.ts';
+import { inventoryDigest } from '../../src/model/agent/inventory-digest.ts';
 import type { DecodedFile } from '../../src/model/fleet/desired.ts';
-import { objectDigest, sha256, snapshotDigest } from '../../src/model/text/digest.ts';
 import type { Drift } from '../../src/model/fleet/drift.ts';
 import type { FileSignatures } from '../../src/model/fleet/file-signature.ts';
 import {
@@ -30,10 +30,6 @@ import {
   parseSourceName,
   type SourceName,
 } from '../../src/model/fleet/ids.ts';
-import { inventoryDigest } from '../../src/model/agent/inventory-digest.ts';
-import type { JsonObject, JsonValue } from '../../src/model/text/json.ts';
-import type { ObjectHealth } from '../../src/model/objects/object-health/health.ts';
-import { displayKey, type ObjectKey, objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
 import {
   type AdmissionPosition,
   comparePositions,
@@ -41,10 +37,14 @@ import {
   type OutputPosition,
   type SequencedDelta,
 } from '../../src/model/fleet/output.ts';
-import type { ClusterSize } from '../../src/model/limits/quotas.ts';
 import type { PolicyBounds } from '../../src/model/fleet/relay-config.ts';
-import { must } from '../../src/model/values/result.ts';
 import { rightsOfSources, type SourceAllow } from '../../src/model/fleet/source-rights.ts';
+import type { ClusterSize } from '../../src/model/limits/quotas.ts';
+import type { ObjectHealth } from '../../src/model/objects/object-health/health.ts';
+import { displayKey, type ObjectKey, objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
+import { objectDigest, sha256, snapshotDigest } from '../../src/model/text/digest.ts';
+import type { JsonObject, JsonValue } from '../../src/model/text/json.ts';
+import { must } from '../../src/model/values/result.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';

@@ -4,9 +4,9 @@ import { type EnginePlan, planOf } from '../../src/engine/explain/plan.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { type CapturedEntry, captureInputs, recordedEntry, stagerOf } from '../../src/engine/recording.ts';
 import type { FileReading } from '../../src/model/fleet/desired.ts';
-import { atOnce } from '../../src/model/values/in-slices.ts';
-import { parseJson } from '../../src/model/text/json.ts';
 import { inputLine, parseLine, type RecordedEntry } from '../../src/model/fleet/recording.ts';
+import { parseJson } from '../../src/model/text/json.ts';
+import { atOnce } from '../../src/model/values/in-slices.ts';
 import { must } from '../../src/model/values/result.ts';
 import { stageFile } from '../../src/runtime/replica/sources.ts';
 

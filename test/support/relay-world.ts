@@ -8,7 +8,7 @@ import type {
   ObjectResult,
 } from '../../src/model/agent/agent.ts';
 import type { AgentSettings } from '../../src/model/agent/agent-settings.ts';
-import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
+import { inventoryDigest } from '../../src/model/agent/inventory-digest.ts';
 import {
   type ClusterName,
   type Digest,
@@ -17,11 +17,11 @@ import {
   parseClusterName,
   parseFleetName,
 } from '../../src/model/fleet/ids.ts';
-import { inventoryDigest } from '../../src/model/agent/inventory-digest.ts';
-import { compareText, type JsonObject } from '../../src/model/text/json.ts';
-import { type ObjectKey, parseObjectKey } from '../../src/model/objects/object-key.ts';
 import { claimOf, comparePositions, type OutputPosition, type SequencedDelta } from '../../src/model/fleet/output.ts';
 import { excessText } from '../../src/model/limits/quotas.ts';
+import { type ObjectKey, parseObjectKey } from '../../src/model/objects/object-key.ts';
+import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
+import { compareText, type JsonObject } from '../../src/model/text/json.ts';
 import { must } from '../../src/model/values/result.ts';
 import type {
   AgentCertificate,

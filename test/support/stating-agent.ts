@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { snapshotDigest } from '../../src/model/text/digest.ts';
 import type { OutputPosition } from '../../src/model/fleet/output.ts';
+import { snapshotDigest } from '../../src/model/text/digest.ts';
 import type { ClientTransport, StreamEnd } from '../../src/ports/transport.ts';
 import { DEFAULT_LIMITS } from '../../src/relay/limits.ts';
 import { packChunks } from '../../src/relay/transfer.ts';

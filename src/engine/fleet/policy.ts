@@ -1,5 +1,5 @@
 import type { GuardLimits } from '../../model/fleet/desired.ts';
-import { boundPolicy, defaultFleetPolicy } from '../../model/fleet/fleet-policy.ts';
+import { boundPolicy, defaultFleetPolicy, type PolicySection } from '../../model/fleet/fleet-policy.ts';
 import type { LastKnownGood } from '../../model/fleet/ledger.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { FleetSettings } from '../inputs.ts';
@@ -48,4 +48,13 @@ export function isTighter(limits: GuardLimits, than: GuardLimits): boolean {
 function tighter(a: GuardLimits, b: GuardLimits): GuardLimits {
   const smaller = Object.entries(a).map(([name, limit]) => [name, Math.min(limit, b[name as keyof GuardLimits])]);
   return { ...(Object.fromEntries(smaller) as GuardLimits), windowSeconds: Math.max(a.windowSeconds, b.windowSeconds) };
+}
+
+/** The sections of the policy that domains have. */
+export function sectionsOf({
+  domains,
+}: {
+  readonly domains: readonly { readonly domain: { readonly section?: PolicySection } }[];
+}): readonly PolicySection[] {
+  return domains.flatMap(({ domain }) => domain.section ?? []);
 }

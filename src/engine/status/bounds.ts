@@ -3,7 +3,8 @@ import { boundPolicy } from '../../model/fleet/fleet-policy.ts';
 import type { FieldPath } from '../../model/text/field-path.ts';
 import type { EngineDiagnostic } from '../domain.ts';
 import type { Declared } from '../fleet/declared.ts';
-import { type Engine, sectionsOf } from '../graph.ts';
+import { sectionsOf } from '../fleet/policy.ts';
+import type { Engine } from '../graph.ts';
 
 /** Settings of the policy and of Placements that exceed the bounds in the RelayConfig. */
 export function settingsOutOfBounds(engine: Engine): readonly EngineDiagnostic[] {

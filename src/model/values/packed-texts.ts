@@ -48,7 +48,7 @@ export function createTextPacker() {
       for (const { block, contents } of open.values()) block.close(contents);
       open.clear();
     },
-    /** Gives up what is not finished: nobody reads these texts. */
+    /** Gives up what is not finished. Its texts cannot be read. */
     drop: (): void => open.clear(),
   };
 }

@@ -1,5 +1,6 @@
 import type { Derived } from '../../engine/collections/types.ts';
-import { type Engine, sectionsOf } from '../../engine/graph.ts';
+import { sectionsOf } from '../../engine/fleet/policy.ts';
+import type { Engine } from '../../engine/graph.ts';
 import { type AgentNeeds, type AgentSettings, settingsText } from '../../model/agent/agent-settings.ts';
 import type { FleetPolicy } from '../../model/fleet/desired.ts';
 import { boundPolicy, defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet/fleet-policy.ts';

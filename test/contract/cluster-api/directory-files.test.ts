@@ -19,8 +19,8 @@ import { readLiveFile, renderLiveFile } from '../../../src/adapters/directory/ob
 import { withoutStamp } from '../../../src/adapters/directory/stamp.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { canonicalJson, type JsonObject } from '../../../src/model/text/json.ts';
 import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { canonicalJson, type JsonObject } from '../../../src/model/text/json.ts';
 import { must } from '../../../src/model/values/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../src/model/text/json.ts';
 import { parseObjectKey } from '../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';

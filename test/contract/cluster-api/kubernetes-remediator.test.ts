@@ -9,9 +9,9 @@ import { type RecordedRemediation, readRemediations } from '../../../src/domains
 import { REMEDIATIONS } from '../../../src/domains/care/model/reports.ts';
 import { agentReportKey } from '../../../src/model/agent/agent-report.ts';
 import type { AgentSettings } from '../../../src/model/agent/agent-settings.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../src/model/text/json.ts';
 import { metadataOf } from '../../../src/model/objects/object-key.ts';
 import { problemOfWebhook, warningOf } from '../../../src/model/objects/webhooks/problematic.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../src/model/text/json.ts';
 import { createMemoryDisk } from '../../support/agent-disk.ts';
 import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
 import { type ApiRequests, createApiRequests } from '../../support/kubernetes/api-request.ts';

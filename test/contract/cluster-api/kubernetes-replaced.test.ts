@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { KubeClient, KubeRequest } from '../../../src/adapters/kubernetes/api/types.ts';
-import { type JsonObject, textOf } from '../../../src/model/text/json.ts';
 import { metadataOf, objectRefOf } from '../../../src/model/objects/object-key.ts';
+import { type JsonObject, textOf } from '../../../src/model/text/json.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { KubeRefusal } from '../../../src/adapters/kubernetes/api/types.ts';
-import { type FieldChange, fieldDiff, MASKED } from '../../../src/model/text/field-diff.ts';
-import { parseFieldPath } from '../../../src/model/text/field-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../../src/model/text/json.ts';
 import { metadataOf, objectRefOf } from '../../../src/model/objects/object-key.ts';
-import { must } from '../../../src/model/values/result.ts';
 import {
   REPLACE,
   replacementOf,
   type UpdateOutlook,
   updateOutlook,
 } from '../../../src/model/objects/updates/update-outlook.ts';
+import { type FieldChange, fieldDiff, MASKED } from '../../../src/model/text/field-diff.ts';
+import { parseFieldPath } from '../../../src/model/text/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../../src/model/text/json.ts';
+import { must } from '../../../src/model/values/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import '../../support/generated-cases.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
-import { objectDigest } from '../../../src/model/text/digest.ts';
 import { parseFleetName, parseSourceName } from '../../../src/model/fleet/ids.ts';
+import { objectDigest } from '../../../src/model/text/digest.ts';
 import type { JsonObject, JsonValue } from '../../../src/model/text/json.ts';
 import { must } from '../../../src/model/values/result.ts';
 import type { ApplyRequest, ClusterApi } from '../../../src/ports/cluster-api.ts';

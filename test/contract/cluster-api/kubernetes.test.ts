@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { JsonObject } from '../../../src/model/text/json.ts';
 import { objectRefOf } from '../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { noProgram } from '../../support/programs.ts';
 import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
-import { objectDigest, snapshotDigest } from '../../../src/model/text/digest.ts';
 import { parseFleetName, parseSourceName } from '../../../src/model/fleet/ids.ts';
-import { canonicalJson, type JsonObject, objectOf } from '../../../src/model/text/json.ts';
 import { metadataOf, type ObjectKey, objectKey, refOfObject } from '../../../src/model/objects/object-key.ts';
+import { objectDigest, snapshotDigest } from '../../../src/model/text/digest.ts';
+import { canonicalJson, type JsonObject, objectOf } from '../../../src/model/text/json.ts';
 import { must } from '../../../src/model/values/result.ts';
 import type { ApplyRequest, ClusterApi, InventoryChange, Stamp } from '../../../src/ports/cluster-api.ts';
 

@@ -4,8 +4,8 @@ import { createCustomResources } from '../../../src/adapters/kubernetes/resource
 import { createResourceStatus } from '../../../src/adapters/kubernetes/resources/resource-status.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import type { JsonObject } from '../../../src/model/text/json.ts';
 import { type ObjectKey, objectRefOf } from '../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { must } from '../../../src/model/values/result.ts';
 import { conditionsIn, placementResource } from '../../support/fake-custom-resources.ts';
 import { until } from '../../support/fleet-processes.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type JsonObject, objectOf } from '../../../src/model/text/json.ts';
 import { annotationOf, type ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { type JsonObject, objectOf } from '../../../src/model/text/json.ts';
 import type { CustomResource, CustomResources } from '../../../src/ports/custom-resources.ts';
 import type { ResourceEvent, ResourceStatus } from '../../../src/ports/resource-status.ts';
 import { conditionsIn, placementResource } from '../../support/fake-custom-resources.ts';

@@ -1,6 +1,6 @@
 import type { KindListener } from '../../../src/adapters/kubernetes/api/types.ts';
-import type { JsonObject } from '../../../src/model/text/json.ts';
 import { type ObjectKey, objectRefOf } from '../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 
 /** What a listener knows when it does as the interface says. */
 export interface Recorder extends KindListener {

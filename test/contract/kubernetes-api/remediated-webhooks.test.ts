@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { remediateConfiguration } from '../../../src/domains/care/model/remediate.ts';
-import { type JsonObject, objectsOf } from '../../../src/model/text/json.ts';
 import { problemOfWebhook } from '../../../src/model/objects/webhooks/problematic.ts';
+import { type JsonObject, objectsOf } from '../../../src/model/text/json.ts';
 import { type OwnNamespaces, openOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
 import { noProgram } from '../../support/programs.ts';
 

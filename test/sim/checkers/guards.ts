@@ -1,5 +1,5 @@
-import { displayKey } from '../../../src/model/objects/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
+import { displayKey } from '../../../src/model/objects/object-key.ts';
 import { wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import type { World } from '../world.ts';

@@ -1,5 +1,5 @@
-import { objectOf, parseJsonBytes, textOf } from '../../../src/model/text/json.ts';
 import { comparePositions, type SequencedDelta } from '../../../src/model/fleet/output.ts';
+import { objectOf, parseJsonBytes, textOf } from '../../../src/model/text/json.ts';
 import {
   type DeltaRecord,
   inOrder,

@@ -1,5 +1,5 @@
-import { displayKey, type ObjectKey } from '../../../src/model/objects/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
+import { displayKey, type ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { readableAgain, type Vector, wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import type { SimEvent, World } from '../world.ts';

@@ -1,5 +1,5 @@
-import { displayKey } from '../../../src/model/objects/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
+import { displayKey } from '../../../src/model/objects/object-key.ts';
 import type { World, WrittenApproval } from '../world.ts';
 import { followReleases } from './releases.ts';
 

@@ -1,5 +1,5 @@
-import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/fleet/output.ts';
+import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { declares, type Vector, type Wanted, wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import { followAdmitted } from './admitted.ts';

@@ -1,6 +1,6 @@
 import { load } from 'js-yaml';
-import { jsonEquals } from '../../../src/model/text/json.ts';
 import { displayKey } from '../../../src/model/objects/object-key.ts';
+import { jsonEquals } from '../../../src/model/text/json.ts';
 import { STATUS_BRANCH } from '../actors/server.ts';
 import { valueOfObject } from '../desired.ts';
 import { type Wish, wantedBy } from '../oracle.ts';

@@ -1,5 +1,5 @@
-import { objectOf, objectsOf } from '../../../src/model/text/json.ts';
 import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import { objectOf, objectsOf } from '../../../src/model/text/json.ts';
 import type { MakeChecker } from '../checkers/checker.ts';
 import type { Dice } from '../core/dice.ts';
 import type { Breakage, FileModel } from '../desired.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../src/model/text/json.ts';
 import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
+import type { JsonObject } from '../../../src/model/text/json.ts';
 import { liveService, liveSlice } from '../../support/mirrors.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
 import { readFile } from '../../../src/manifest/read-file.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../src/model/text/json.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../src/model/text/json.ts';
 import type { KubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
 import type { KindSchema, Schema } from '../../../src/validation/values/schema.ts';
 

@@ -1,8 +1,8 @@
 import type { AgentHolding, ObjectResult } from '../../../../src/model/agent/agent.ts';
-import { sha256 } from '../../../../src/model/text/digest.ts';
-import { canonicalJson } from '../../../../src/model/text/json.ts';
 import { liveObjectOf } from '../../../../src/model/objects/live-object.ts';
 import type { ObjectKey } from '../../../../src/model/objects/object-key.ts';
+import { sha256 } from '../../../../src/model/text/digest.ts';
+import { canonicalJson } from '../../../../src/model/text/json.ts';
 import type { InputSnapshot, RelayClient, ServerListener } from '../../../../src/relay/session.ts';
 import type { Dice } from '../../core/dice.ts';
 import { claimFor, lieAbout, type Surroundings } from './lies.ts';

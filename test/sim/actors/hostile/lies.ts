@@ -1,10 +1,10 @@
 import type { AgentHolding, HoldingClaim, InventoryEntry } from '../../../../src/model/agent/agent.ts';
-import { sha256 } from '../../../../src/model/text/digest.ts';
-import { parseSourceName } from '../../../../src/model/fleet/ids.ts';
 import { heldDigest, inventoryDigest } from '../../../../src/model/agent/inventory-digest.ts';
-import { compareText } from '../../../../src/model/text/json.ts';
-import type { ObjectKey } from '../../../../src/model/objects/object-key.ts';
+import { parseSourceName } from '../../../../src/model/fleet/ids.ts';
 import { claimOf, type OutputPosition } from '../../../../src/model/fleet/output.ts';
+import type { ObjectKey } from '../../../../src/model/objects/object-key.ts';
+import { sha256 } from '../../../../src/model/text/digest.ts';
+import { compareText } from '../../../../src/model/text/json.ts';
 import { must } from '../../../../src/model/values/result.ts';
 import type { Dice } from '../../core/dice.ts';
 import { BEGINNING } from '../../core/process.ts';

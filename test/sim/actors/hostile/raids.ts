@@ -1,7 +1,7 @@
 import type { AgentHolding } from '../../../../src/model/agent/agent.ts';
-import { sha256, snapshotDigest } from '../../../../src/model/text/digest.ts';
 import { type ClusterId, parseClusterName } from '../../../../src/model/fleet/ids.ts';
 import type { ObjectKey } from '../../../../src/model/objects/object-key.ts';
+import { sha256, snapshotDigest } from '../../../../src/model/text/digest.ts';
 import { must } from '../../../../src/model/values/result.ts';
 import type { ClientConnection, StreamMethod } from '../../../../src/ports/transport.ts';
 import { DEFAULT_LIMITS } from '../../../../src/relay/limits.ts';
