@@ -53,7 +53,8 @@ test('the folders, the list, the engine and the rules of imports have the same d
 describe.each(Object.entries(WORDS))('the domain %s', (_domain, words) => {
   test('is named by no file of the core but lists of all kinds', () => {
     const found = sources().filter((file) => {
-      if (file.startsWith('src/domains/') || file in LISTS || /^src\/model\/objects\/webhooks\//.test(file)) return false;
+      if (file.startsWith('src/domains/') || file in LISTS || /^src\/model\/objects\/webhooks\//.test(file))
+        return false;
       return words.test(withoutComments(readFileSync(join(project, file), 'utf8')));
     });
     expect(found).toEqual([]);
