@@ -30,9 +30,11 @@ export function wantedFile(text: string): WantedFile {
 }
 
 /** True if the file has this text. */
-export function hasText({ text: known }: WantedFile, text: string): boolean {
+export function hasText({ text: known, digest }: WantedFile, text: string): boolean {
   if (typeof known === 'string') return known === text;
-  return known.bytes === Buffer.byteLength(text) && known.text === text;
+  if (known.bytes !== Buffer.byteLength(text)) return false;
+  // Unpacking costs many times as much as a digest, and an update has very many texts of the same length.
+  return digest === undefined ? known.text === text : digest === sha256(text);
 }
 
 /** Why the branch cannot be used. `refused`: this fleet must not write it. */
