@@ -85,7 +85,10 @@ export function deriveStatuses(
         refusal === undefined
           ? acceptedCondition(read.get(files, origin.source, origin.path), declared.isLastKnownGood)
           : { type: 'Accepted', status: 'False', reason: refusal.reason, message: refusal.message };
-      const lost = read.members(lostWants, subjectOfDocument(origin.source, origin.path, declared.identity));
+      // What is read is remembered for each declaration: only a kind with this condition can say it.
+      const lost = engineKindRow(kind).ownConditions.includes('Ready')
+        ? read.members(lostWants, subjectOfDocument(origin.source, origin.path, declared.identity))
+        : [];
       const said =
         lost.length === 0
           ? conditions
