@@ -13,7 +13,7 @@ export interface AgentPart {
    * @param spreadMs milliseconds within which new work begins; absent: a time that spreads the agents of a fleet
    */
   readonly configure?: (settings: AgentSettings, spreadMs?: number) => void;
-  /** Resolves when all that the settings ask for was reported once, or after so many milliseconds. */
+  /** Resolves when the part has made each report that the settings ask for, or when the time is over. */
   readonly settled?: (withinMs: number) => Promise<void>;
   /** Reports what it has kept in the cluster. The first snapshot must contain these reports: the server drops a report that a snapshot lacks. */
   readonly load?: (settings: AgentSettings) => Promise<void>;

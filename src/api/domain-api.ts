@@ -11,7 +11,7 @@ export interface ApiAct {
   readonly needed?: Readonly<Record<string, number>>;
   /** The same, of texts that the body may have. */
   readonly optional?: Readonly<Record<string, number>>;
-  /** It is recorded in the trust folder, which outlasts a restart whatever the store is. Absent: in the store, by the leader. */
+  /** The server that is asked records the act in its trust folder. Absent: the leader records it in the store. */
   readonly isTrust?: true;
   /** `texts`: those of the body, and the names in the path. */
   readonly run: (texts: Texts, by: string) => Promise<Act<object>>;

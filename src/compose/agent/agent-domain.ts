@@ -14,7 +14,7 @@ export interface AgentProcess {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Of the process: each metric is added once, whatever the process does. */
+  /** The metrics of the process. A domain adds its metrics once, although the process can become the agent several times. */
   readonly metrics: MetricSet;
 }
 

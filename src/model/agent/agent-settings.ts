@@ -8,8 +8,8 @@ import { TAKES_DRIFT_MODE, TAKES_DRIFT_MODE_BOUND, TAKES_HEALTH_CHECKS, TAKES_LI
 import { domainMembers } from './agent-members.ts';
 
 /**
- * What the server tells an agent, at each connect and at each change. A domain adds its members by augmenting this interface; how
- * they look on the wire is said by {@link domainMembers}.
+ * What the server tells an agent, at each connect and at each change. A domain adds its members by augmenting this interface;
+ * {@link domainMembers} has their form on the wire.
  */
 export interface AgentSettings {
   readonly discovery: DiscoverySettings;

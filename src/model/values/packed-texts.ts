@@ -1,11 +1,11 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { pieceToCompress } from './zlib-piece.ts';
 
-/** A block has texts of at most so many bytes, or a single longer one. Reading one of them unpacks all of it. */
+/** Most bytes of a block with several texts. A longer text has a block of its own. Reading a text unpacks its whole block. */
 const BLOCK_BYTES = 32 * 1024;
 /** The smallest piece for which zlib allocates memory, in bytes. */
 const SMALLEST = 64;
-/** The blocks that were read last stay unpacked up to so many bytes: those of several parts of a snapshot. */
+/** Most bytes of unpacked blocks in memory. The blocks that were read last stay: enough for several parts of a snapshot. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 
 /** Where a text is. */

@@ -40,8 +40,8 @@ import {
 const KIND = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/;
 
 /**
- * The texts of a larger step are packed as they arrive, after so many bytes. The parts that it is divided into have the objects of one
- * bucket after the other, so each part reads a few blocks. The open blocks of all buckets take as much as this.
+ * In bytes. From this size of a step on, the texts that arrive are packed. The server commits a large step in parts, one bucket after
+ * the other, so each part reads a few blocks. The open blocks of all buckets take as much memory as this.
  */
 const PACKED_FROM = 8 * 1024 * 1024;
 

@@ -173,7 +173,7 @@ function textIn({ text }: WantedFile): string {
   return typeof text === 'string' ? text : text.text;
 }
 
-/** So many characters are packed at once. A small rest stays as it is. */
+/** Texts wait until they have this number of characters together, and are packed then. A smaller rest stays unpacked. */
 const PACKED_AT_ONCE = 32 * 1024;
 
 /** Packs the texts that the branch has. `isWanted`: the file was not replaced meanwhile. */

@@ -21,7 +21,7 @@ interface Holding {
   /** What a delta that is under way brings, and what it takes away. */
   readonly sent: Set<ObjectKey>;
   readonly going: Set<ObjectKey>;
-  /** Removals of a refused delta. The server counts them as going until it hears of the refusal. */
+  /** Removals of a delta that the agent has refused. The server counts them as under way until it receives the refusal. */
   readonly refused: Set<ObjectKey>;
   isUnderWay: boolean;
   isAboutToLeave: boolean;

@@ -97,7 +97,7 @@ const makerOf = (engine: Engine): string | undefined => {
 const conditionOf = (engine: Engine, name: string) =>
   engine.statuses.get('ServiceMirror', name)?.conditions.find(({ type }) => type === 'Stalled');
 
-it('of two domains with one key the first of the list makes the object, whatever the order of their files', () => {
+it('the first domain of the list makes an object that two domains want, in any order of their files', () => {
   const { engine, file } = world();
   file('a.yaml', mirror('red-one'));
   file('b.yaml', mirror('blue-one'));
