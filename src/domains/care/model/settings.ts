@@ -1,5 +1,4 @@
-import type { ShootCondition } from './shoot.ts';
-import { SHOOT_CONDITIONS } from './shoot.ts';
+import { SHOOT_CONDITIONS, type ShootCondition } from './shoot.ts';
 
 declare module '../../../model/fleet/desired.ts' {
   interface FleetPolicy {

@@ -143,7 +143,7 @@ function createServer(
   const counts = createXdsCounts();
   const strangers = createLimitedLog(log, clock);
   const access = createAccess({
-    ...{ trust, clock, limits, mayStart: () => replica.mayStart() && replica.hasCommitted() },
+    ...{ trust, clock, limits, mayStart: replica.hasCommitted },
     isDeclared: (key) => declared(key) !== undefined,
   });
   const { opened } = streams;
