@@ -13,13 +13,13 @@ export interface ApiAct {
   readonly optional?: Readonly<Record<string, number>>;
   /** The server that is asked records the act in its trust folder. Absent: the leader records it in the store. */
   readonly isTrust?: true;
-  /** `texts`: those of the body, and the names in the path. */
+  /** `texts`: the texts in the body, and the names in the path. */
   readonly run: (texts: Texts, by: string) => Promise<Act<object>>;
 }
 
 /** What people can ask by `GET` on a path. */
 export interface ApiQuestion {
-  /** As of {@link ApiAct}. */
+  /** See `path` of {@link ApiAct}. */
   readonly path: string;
   /** `names`: those in the path. */
   readonly answer: (names: Texts) => Answer<object>;

@@ -3,7 +3,7 @@ export interface HistoryRequest {
   readonly cluster: string;
   /** `KIND/[NAMESPACE/]NAME`: only deltas with it, and of them only this object; absent: all. */
   readonly object?: string;
-  /** The newest so many. */
+  /** Most deltas that are listed, newest first. */
   readonly limit: number;
   /** Not older than that, in milliseconds since 1970; absent: as far as the log goes back. */
   readonly since?: number;

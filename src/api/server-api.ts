@@ -338,7 +338,7 @@ export interface FieldView {
   /** As {@link ExplanationStep.at}. */
   readonly at: string;
   /**
-   * The position is that of the field, of its nearest parent, or only of the file. `rule`: no line sets the field, because fleetrelay
+   * What the position is of: the field, its nearest parent, or only the file. `rule`: no line sets the field, because fleetrelay
    * makes the object; it is the position of the rule.
    */
   readonly found: 'value' | 'parent' | 'file' | 'rule';

@@ -39,7 +39,7 @@ export interface ImpactRequest {
   readonly source?: string;
   /** Only the document at this line; absent: all documents. */
   readonly line?: number;
-  /** So many objects are listed at most. */
+  /** Most objects that are listed. */
   readonly limit: number;
 }
 

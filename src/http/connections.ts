@@ -13,10 +13,9 @@ interface Connection {
 }
 
 /**
- * Keeps the number of open connections of an HTTP server within a limit. Of too many, the network with the most of them loses
- * one: the oldest of those that have asked nothing yet, else of those that rest, else of those whose request has not arrived
- * completely. Several networks with the most count as one. Connections that wait for an answer come last: a new one does not
- * displace those of its own network.
+ * Keeps the number of open connections of an HTTP server within a limit. Above it, the network with the most connections loses
+ * one: the oldest that has asked nothing yet, else the oldest idle one, else the oldest with an incomplete request. Several networks
+ * with the most count as one. Connections that wait for an answer come last: a new one does not displace one of its own network.
  */
 export function limitConnections(server: Server, most: number): void {
   /** By address and port of the caller, which Node gives for TLS as well; by socket if it has none. The oldest first. */

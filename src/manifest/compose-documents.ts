@@ -51,7 +51,7 @@ export interface YamlDocument {
 export interface YamlChild {
   readonly key: number;
   readonly value: number;
-  /** The value has no text: its position is that of the key. */
+  /** The value has no text: it has the position of the key. */
   readonly empty: boolean;
 }
 

@@ -274,8 +274,8 @@ interface Flattened extends Pick<ReadDocument, 'value' | 'path'> {
 }
 
 /**
- * A document, or the items of a list; nothing for an empty document. An item with neither apiVersion nor kind has those of
- * its list (`ConfigMapList` has items of the kind ConfigMap), as for kubectl.
+ * A document, or the items of a list; nothing for an empty document. An item with neither apiVersion nor kind takes them from its
+ * list (`ConfigMapList` has items of the kind ConfigMap), as for kubectl.
  */
 function* flattenLists(value: JsonValue): Generator<Flattened> {
   if (value === null) return;
@@ -300,7 +300,7 @@ function itemProblem(item: JsonValue, listKind: string, itemKind: string): Field
     return fieldError('WrongValue', ['kind'], 'a list cannot be an item of a list', 'move its items to the outer list');
   }
   if (itemKind === '' || typeof item.kind !== 'string' || item.kind === itemKind) return undefined;
-  const message = `kubectl checks the fields of the items of a ${listKind} as those of ${itemKind}`;
+  const message = `kubectl checks each item of a ${listKind} as a ${itemKind}`;
   return fieldWarning('WrongValue', ['kind'], message, 'write the kind List for items of several kinds');
 }
 

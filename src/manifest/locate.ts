@@ -15,7 +15,7 @@ export interface Place {
   readonly part: 'key' | 'value';
 }
 
-/** A place in a file. `isParent`: the field is missing, and the location is that of its nearest parent. */
+/** A place in a file. `isParent`: the field is missing, and this is the location of its nearest parent. */
 export interface FoundPlace {
   readonly at: Location;
   readonly isParent: boolean;

@@ -9,7 +9,7 @@ import { taggedValue } from './tags.ts';
 export interface FieldPosition {
   readonly key: number;
   readonly value: number;
-  /** The number of steps of the path that exist. If the field is missing, the position is that of its nearest parent. */
+  /** The number of steps of the path that exist. A missing field has the position of its nearest parent. */
   readonly depth: number;
 }
 
@@ -28,7 +28,7 @@ function findInPart(document: YamlDocument, path: FieldPath): FieldPosition {
   for (const step of path) {
     const next = childrenOf(document, at).get(step);
     if (next === undefined) return found;
-    // The parser gives no offset to an item without text: its position is that of its list.
+    // The parser gives no offset to an item without text: it has the position of its list.
     const key = next.empty && next.key === next.value ? found.value : offsetAt(text, events, next.key);
     found = { key, value: next.empty ? key : offsetAt(text, events, next.value), depth: found.depth + 1 };
     at = next.value;

@@ -183,7 +183,7 @@ function withoutAnchors(root: Node): Node {
   return root;
 }
 
-/** The members of a map with those of its merge keys, which its own ones override. */
+/** The members of a map and of its merge keys. Its own members override merged ones. */
 function merged(items: readonly Pair[]): Pair[] {
   const own = new Set(items.filter((pair) => !isMergeKey(pair)).map(keyOf));
   return items.flatMap((pair) => {

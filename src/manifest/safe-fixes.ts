@@ -10,11 +10,11 @@ import type { Finding } from './read-file.ts';
 const MAX_SCALARS = 1_000;
 
 /**
- * Returns a function that completes the warnings about scalars of one manifest that YAML 1.2 reads differently. A warning
- * goes where the value has another finding, and where the schema wants the boolean or the number that is read. The fix of a key is
- * quotes: a key is text.
+ * Returns a function that completes the warnings about scalars of one manifest that YAML 1.2 reads differently. It drops a warning
+ * where the value has another finding, or where the schema wants the boolean or the number that is read. A key is quoted, since it
+ * is text.
  *
- * @param findings those of the YAML text; changed in place
+ * @param findings of the YAML text; changed in place
  * @param fixes whether to add fixes
  */
 export function createScalarWarnings(findings: Finding[], fixes: boolean) {
@@ -105,7 +105,7 @@ function isWanted(value: JsonValue, path: FieldPath, check: Check): boolean {
   return isKnown(check(withText)?.filter(({ reason }) => reason === 'WrongType') ?? [], path);
 }
 
-/** Whether one of the problems is that of the value at the path. */
+/** Whether one of the problems concerns the value at the path. */
 function isKnown(problems: readonly FieldProblem[], path: FieldPath): boolean {
   return problems.some(
     (problem) => problem.path.length === path.length && problem.path.every((step, index) => step === path[index]),

@@ -2,7 +2,7 @@ import { namesSecret } from '../model/objects/secret-values.ts';
 
 /** A kind that the text names somewhere, as far as its first white space. */
 const KIND = /\bkind["']?\s*:\s*["']?([^\s"',}\]]*)/gi;
-/** The kind of a document itself: a line that is not indented. Ends of lines are those of YAML; `^` would take others, too. */
+/** The kind of a document itself: a line that is not indented. Lines end as in YAML; `^` knows more ends of lines. */
 const OWN_KIND = /(?:^|[\r\n])\uFEFF?["']?kind["']?[ \t]*:[ \t]+["']?\w+["']?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)/g;
 /** A document of which only its kind tells whether it is a Secret. */
 const MAY_BE_OBJECT = /\b(?:apiVersion|metadata|data|stringData)\b/;

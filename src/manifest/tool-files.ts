@@ -46,7 +46,7 @@ export const FOREIGN_REASONS: readonly FindingReason[] = [
   'GeneratedName',
 ];
 
-/** Whether the name is that of a file by which Helm or kustomize know a folder. */
+/** Whether Helm or kustomize know a folder by a file of this name. */
 export function isToolFileName(path: string): boolean {
   return isChartName(path) || isKustomizationName(path);
 }

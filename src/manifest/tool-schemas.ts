@@ -43,7 +43,7 @@ const KUSTOMIZATION: Fields = {
   ...{ helmChartInflationGenerator: { items: CHART_OF_KUSTOMIZE }, sortOptions: 'object', inventory: 'object' },
 };
 
-/** The fields of Chart.yaml, as Helm 3 and 4 read them; those of Helm 2 too. */
+/** The fields of Chart.yaml, as Helm 2, 3 and 4 read them. */
 const CHART: Fields = {
   ...{ apiVersion: 'text', 'name!': 'text', 'version!': 'any', kubeVersion: 'text', description: 'text', type: 'text' },
   ...{ keywords: 'texts', home: 'text', sources: 'texts', icon: 'text', appVersion: 'any', deprecated: 'boolean' },

@@ -104,7 +104,7 @@ export interface Ownership {
   readonly nonce: string;
 }
 
-/** Written onto each applied object. Fleetrelay owns an object only if all of its {@link Ownership} is that of the inventory. */
+/** Written onto each applied object. Fleetrelay owns an object only if its whole {@link Ownership} is equal to the inventory's. */
 export interface Stamp extends ObjectMeta, Ownership {}
 
 export interface ApplyRequest {
@@ -114,11 +114,11 @@ export interface ApplyRequest {
   /** Of `value`; absent: not known. */
   readonly digest?: Digest;
   readonly stamp: Stamp;
-  /** As of {@link InventoryRecord.givenUp}. */
+  /** See {@link InventoryRecord.givenUp}. */
   readonly givenUp?: JsonObject;
   /** A live object that was applied with this content before, and was changed or removed by others since, is left as it is. */
   readonly leavesDrift?: true;
-  /** As of {@link InventoryRecord.applied}. */
+  /** See {@link InventoryRecord.applied}. */
   readonly applied?: true;
 }
 
@@ -177,7 +177,7 @@ export type RemoveOutcome =
 
 /** An entry of the inventory as it is stored in the cluster. */
 export interface InventoryRecord extends InventoryEntry {
-  /** As of {@link Ownership}: entered with the key, before the object is created. */
+  /** See {@link Ownership}. Entered with the key, before the object is created. */
   readonly nonce: string;
   /** Entered from the stamp of a live object, because the inventory was lost. Absent: a server has sent the content. */
   readonly rebuilt?: true;

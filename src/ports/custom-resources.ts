@@ -16,7 +16,7 @@ export interface CustomResources {
 export interface CustomResourceState {
   /** Each kind that was asked for. */
   readonly kinds: readonly CustomResourceKindState[];
-  /** As they were read last, also those of unknown kinds. One map, which changes. */
+  /** Custom resources as they were read last, also of unknown kinds. One map, which changes. */
   readonly objects: ReadonlyMap<ObjectKey, CustomResource>;
 }
 

@@ -2,6 +2,6 @@
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;
-  /** A fresh id of 32 hex digits. That of the system cannot be guessed. */
+  /** A fresh id of 32 hex digits. The system's adapter makes ids that cannot be guessed. */
   id(): string;
 }

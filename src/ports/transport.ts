@@ -105,7 +105,7 @@ export interface ClientConnection {
 export interface DialCredentials {
   /** The client certificate and its key; absent: none is sent. */
   readonly identity?: { readonly key: string; readonly certificate: string };
-  /** Trusted roots of the server's certificate, beside those of the transport; may be empty. */
+  /** Trusted roots of the server's certificate, beside the roots of the transport; may be empty. */
   readonly roots: string;
 }
 

@@ -55,10 +55,10 @@ const SIGNATURES = ['X-Hub-Signature-256', 'X-Gitea-Signature'] as const;
 const TOKEN = 'X-Gitlab-Token';
 
 /**
- * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one; a source without
- * a secret is triggered by callers with a token of the API. A hook only says that it is worth looking, unless it tells of a
- * push to another branch, such as the status branch. Of a body about a pull request the number is taken, if its repository
- * and branch are those of the source.
+ * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one. Callers with a
+ * token of the API trigger a source without a secret. A hook only says that it is worth looking. A hook about a push to another
+ * branch, such as the status branch, is ignored. The number of a pull request is taken from the body if the body names the
+ * repository and the branch of the source.
  */
 export function hookRoutes(hooks: GitHooks, access: HookAccess, log: Log): Hono<HookEnv> {
   const routes = new Hono<HookEnv>();

@@ -37,7 +37,7 @@ export interface ReplicaFigures {
   readonly snapshots: { has(cluster: string): boolean };
   /** Held removals, by the constant reason of the guard. */
   readonly heldByGuard: ReadonlyMap<string, number>;
-  /** Approved removals, and those of them that were carried out. */
+  /** The numbers of approved removals, and of approved removals that were carried out. */
   readonly approvals: { readonly granted: number; readonly used: number };
   /** Refusals of agents that this replica has seen, by cluster and reason. */
   readonly refusals: ReadonlyMap<string, ReadonlyMap<string, number>>;
@@ -72,7 +72,7 @@ export interface ServerMetrics {
 /** The streams of one agent. */
 type Client = RelayServerStats['clients'][number];
 
-/** The value of a metric without labels, or samples: the values of the labels, then that of the metric. */
+/** The value of a metric without labels, or samples: the values of the labels, then the value of the metric. */
 export type Reading = number | boolean | Iterable<readonly (string | number | boolean)[]>;
 
 /** Help text, and what a scrape shows. */
@@ -316,7 +316,7 @@ function ofCertificates(value: (certificate: NonNullable<Client['certificate']>)
 const COMMIT_BUCKETS = [0.000_05, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10];
 const WRITE_BUCKETS = [0.000_5, 0.002_5, 0.01, 0.05, 0.25, 1, 5, 15];
 
-/** Makes the metrics in a registry of their own, with those of domains. Nothing is read before the first scrape. */
+/** Makes the metrics of the server and its domains in a registry of their own. Nothing is read before the first scrape. */
 export function createServerMetrics(
   deps: MetricsDeps,
   ofDomains: readonly MetricDefinition[],

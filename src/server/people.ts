@@ -31,7 +31,10 @@ const ROLE_NAMES: Readonly<Record<string, Role>> = { 'fleetrelay:read': 'read', 
 export const LOCAL_CALLER: Caller = { name: 'a local caller', role: 'operate', proof: 'local' };
 
 /**
- * `localToken`: that of {@link LOCAL_CALLER}; undefined: there is none. Returns a problem if a token is too weak, or if two people have the same token. */
+ * Returns a problem if a token is too weak, or if two people have the same token.
+ *
+ * @param localToken of {@link LOCAL_CALLER}; undefined: there is none
+ */
 export function createPeople(people: readonly Person[], localToken?: string): Result<People> {
   const known: { readonly caller: Caller; readonly token: string }[] = people.map(({ name, role, token }) => ({
     caller: { name, role, proof: 'token' },

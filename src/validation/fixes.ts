@@ -8,8 +8,8 @@ export interface FixedText {
 }
 
 /**
- * Applies the fixes of the findings of a file to its text, byte order mark included, and changes nothing else. Of fixes that
- * touch each other only the first is applied, those of errors first: the other findings remain for another run.
+ * Applies the fixes of the findings of a file to its text, byte order mark included, and changes nothing else. Fixes of errors come
+ * first. A fix that touches an applied one is left for another run.
  */
 export function applyFixes(text: string, diagnostics: readonly Diagnostic[]): FixedText {
   const mark = text.startsWith('\ufeff') ? 1 : 0;

@@ -48,7 +48,7 @@ const SAME: readonly (keyof Schema)[] = [
   ...(['minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'required'] as const),
 ];
 
-/** Formats that are not those of JSON Schema, or that checkers do not know. */
+/** Formats that JSON Schema does not have, or that checkers do not know. */
 const OWN_FORMATS = new Set(['quantity', 'micro-time', 'int-or-string', 'int32', 'int64']);
 
 /** @param isStrict false below `allOf`, `anyOf`, `oneOf` and `not`, where a schema has no say in which fields exist */

@@ -15,7 +15,7 @@ export interface Resource {
   readonly resource: Uint8Array;
   /** Equal resources have equal versions, at every server. */
   readonly version: string;
-  /** The DiscoveryResponse that has this resource alone; version and nonce are those of the resource. All streams share it. */
+  /** The DiscoveryResponse that has this resource alone; it has the version and the nonce of the resource. All streams share it. */
   readonly response: Uint8Array;
 }
 
@@ -269,7 +269,7 @@ function replaceNames({ names, due, sent, held }: Subscription, asked: readonly 
   const wanted = new Set(asked);
   const gone = names.difference(wanted);
   const come = wanted.difference(names);
-  for (const name of gone) for (const those of [names, due, sent, held]) those.delete(name);
+  for (const name of gone) for (const state of [names, due, sent, held]) state.delete(name);
   for (const name of come) {
     names.add(name);
     due.add(name);

@@ -20,7 +20,7 @@ export interface StreamDeps {
 
 /** A stream of one protocol, after its node was let in. */
 export interface Session<Message> {
-  /** Handles a message; the first one is that of the admission. */
+  /** Handles a message; the first one is the message that was admitted. */
   readonly received: (message: Message) => StreamEnd | undefined;
   /** The stream is over; `why`: as a clause of a sentence. */
   readonly ended: (why: string) => void;
@@ -164,7 +164,7 @@ export function createOpenStreams() {
   const peers = createKeyedCount();
   let count = 0;
   return {
-    /** False: there are so many already. */
+    /** False: there are `most` already. */
     enter: (most: number): boolean => {
       if (count >= most) return false;
       count += 1;

@@ -17,7 +17,7 @@ import { isStampedAtItsPath, OwnObject, type Stamped } from './own-object.ts';
 
 /** A path that may hold live state, as of its last look. */
 export interface LiveFile {
-  /** The objects in the file; of a file that cannot be read, those of the last successful read, marked stale. */
+  /** The objects in the file. A file that cannot be read has the objects of its last successful read, marked stale. */
   readonly objects: readonly ObservedObject[];
   /** Absent if the path cannot be opened. */
   readonly read?: {
@@ -300,7 +300,7 @@ function liveStateOf({ files, kinds }: Context, paused: boolean): LiveState {
   return { objects, kinds: states.sort((a, b) => compareText(a.kind, b.kind)), diagnostics, paused };
 }
 
-/** The kinds, in lower case, that an unreadable path can hold: that of its folder, and those of its last known objects. */
+/** The kinds that an unreadable path can hold, in lower case: the kind that names its folder, and the kinds of its last known objects. */
 function kindsAt(path: string, { objects }: LiveFile): readonly string[] {
   const place = placeOfPath(path) ?? placeOfPath(`${path}/any`);
   return [...(place === undefined ? [] : [nameOfKind(place)]), ...objects.map(({ key }) => kindOf(key).toLowerCase())];

@@ -91,7 +91,7 @@ function fromOneLine(path: string): string {
   return path.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
 }
 
-/** The members in name order, after those of `first`. */
+/** The members that `first` names, in its order; then the others in name order. */
 function ordered(value: JsonObject, first: readonly string[]): JsonObject {
   const others = Object.keys(value).filter((name) => !first.includes(name));
   const names = [...first.filter((name) => value[name] !== undefined), ...others.sort(compareText)];

@@ -89,8 +89,8 @@ export function createSignatureReader(
 }
 
 /**
- * By path, the first commit for which git shows a change of it: a merge has one only if the file differs from that of every
- * parent. A part of the output is the id of a commit or a change, after which the next part is its path.
+ * By path, the first commit for which git shows a change of the file. Git shows a change for a merge only if the file differs
+ * from the file of every parent. A part of the output is the id of a commit, or a change; the part after a change is its path.
  */
 function lastChanges(history: string): ReadonlyMap<string, Change> {
   const changes = new Map<string, Change>();

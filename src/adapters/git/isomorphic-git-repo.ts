@@ -27,8 +27,8 @@ interface Deps {
 const UNVERIFIED = { problem: 'signatures of commits are verified by the git program, which is not used here' };
 
 /**
- * Creates a {@link GitRepo} that needs no git program: isomorphic-git in a thread of its own. Older history is fetched when a method
- * asks for it. It verifies no signatures, and reads neither local repositories nor those of the SHA-256 kind. A problem if an option is
+ * Creates a {@link GitRepo} that needs no git program: isomorphic-git in a thread of its own. It fetches older history when a
+ * method asks for it. It verifies no signatures, and cannot read local or SHA-256 repositories. Returns a problem if an option is
  * invalid.
  */
 export function createIsomorphicGitRepo(deps: Deps, options: GitRepoOptions): Result<GitRepo> {

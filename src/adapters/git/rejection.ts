@@ -11,7 +11,7 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** The refs of the remote after the rejection, by full name: at least those of {@link namesNear}. */
+/** The refs of the remote after the rejection, by full name: at least the refs that {@link namesNear} names. */
 export type RemoteRefs = ReadonlyMap<string, string>;
 
 /** How git begins its reason if a branch could not be updated. The words of a hook come later in the reason. */

@@ -9,8 +9,8 @@ interface Open {
 }
 
 /**
- * Cuts Markdown to so many characters. The cut is at the end of a line. Code blocks and folded sections that are open there are
- * closed, and a sentence at the end says that the text was cut.
+ * Cuts Markdown to at most `most` characters, at the end of a line. Closes code blocks and folded sections that are open there,
+ * and says in a last sentence that the text was cut.
  */
 export function cutBody(body: string, most: number): string {
   if (body.length <= most) return body.toWellFormed();
@@ -45,7 +45,7 @@ function after({ fence, sections }: Open, line: string): Open {
   return { fence, sections: Math.max(0, sections + opened - closed) };
 }
 
-/** One line of at most so many characters, without control characters. */
+/** One line of at most `most` characters, without control characters. */
 export function cutLine(text: string, most: number): string {
   const line = text.replaceAll(/[\p{C}\s]+/gu, ' ').trim();
   return line.length <= most ? line.toWellFormed() : `${line.slice(0, most - 1)}…`.toWellFormed();

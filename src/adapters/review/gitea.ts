@@ -14,8 +14,8 @@ export function createGiteaHost(deps: HostDeps, { apiUrl, repository }: HostOpti
     // The API names no limits: these keep pages of a pull request short.
     most: 65_536,
     mostOfDescription: 255,
-    // -1 or 0 after the deletion of the repository. A pull request that was pushed without a branch (AGit) names that of its base,
-    // though each account that may read can push one: its ref is no branch.
+    // -1 or 0 after the deletion of the repository. A pull request that was pushed without a branch (AGit) names the repository of
+    // its base, and each account that may read can push one: its ref is no branch.
     repositoryId: ({ repo_id, ref }) => (/^refs\//.test(textOf(ref)) ? undefined : idOf(repo_id)),
     // The list of comments has no pages.
     query: () => '',

@@ -5,7 +5,7 @@ import type { Send } from './host-requests.ts';
 import { type CommentApi, putComment } from './own-comment.ts';
 import { pullRequestOf } from './pull-request.ts';
 
-/** Where GitHub and Gitea, whose API follows that of GitHub, differ. */
+/** The differences between the APIs of GitHub and Gitea. */
 export interface GithubDialect extends Pick<CommentApi, 'most' | 'query' | 'nextPage'> {
   /** Most characters of the description of a status. */
   readonly mostOfDescription: number;

@@ -123,7 +123,7 @@ function sealedWrite(write: StoreWrite, sealed: (value: Uint8Array) => Uint8Arra
   return value === undefined || value === null ? write : { ...write, value: sealed(value) };
 }
 
-/** A value and its generation; that of a damaged record is not known. */
+/** A value and its generation; absent: the record is damaged. */
 interface Opened {
   readonly generation?: number;
   readonly value: Uint8Array;

@@ -25,7 +25,7 @@ export function createConnections({ url, environment, ca }: ConnectionOptions): 
   const options = { keepAlive: true, maxSockets: 2, proxyEnv };
   return {
     http: new HttpAgent(options),
-    // To read those of the machine takes a while, and so does a context for them: one serves all connections.
+    // One context serves all connections: reading the machine's certificates and making a context take a while.
     https: new HttpsAgent({
       ...options,
       ...(url.startsWith('https:') && { secureContext: createSecureContext({ ca: ca ?? machineCertificates() }) }),

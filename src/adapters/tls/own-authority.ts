@@ -112,8 +112,8 @@ export function createOwnAuthority(dir: string, store?: SnapshotStore) {
   let known: Authorities | undefined;
   return {
     /**
-     * The accepted authorities at `now` (milliseconds since 1970): joined with those of the other replicas, with a successor
-     * when one is due, and written to the folder and the store if they lack any. Rejects with a text for people without
+     * Returns the accepted authorities at `now` (milliseconds since 1970), joined with the authorities of other replicas. Makes a
+     * successor when one is due, and writes to the folder and the store what they lack. Rejects with a text for people without
      * authorities, for unusable files, or for a record that this server cannot open. `problem`: the store failed, and the
      * known authorities are used. One call at a time.
      */

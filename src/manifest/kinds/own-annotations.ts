@@ -5,7 +5,7 @@ import { didYouMean, type FieldProblem, fieldWarning } from '../problem.ts';
 const SWITCH = ['true', 'false'];
 const OPT_OUT = ['disabled', 'enabled'];
 
-/** The values that annotations of fleetrelay may have; those of others are not checked. */
+/** The values that annotations of fleetrelay may have. Other annotations are not checked. */
 const WORDS: ReadonlyMap<string, readonly string[]> = new Map([
   [DRIFT_ANNOTATION, DRIFT_MODES.map((mode) => mode.toLowerCase())],
   ['fleetrelay.dev/adopt', SWITCH],

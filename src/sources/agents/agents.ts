@@ -28,7 +28,7 @@ interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approva
   readonly recovery: AssumedWarmRecovery;
   /** Of each cluster. */
   readonly quotas: ClusterSize;
-  /** So many records of a large step of an input snapshot share a commit. */
+  /** Number of records of a large step of an input snapshot that share a commit. */
   readonly partRecords: number;
   /** A session has begun, with the inventory that the agent reports. */
   readonly connected: (cluster: ClusterName, holding: ReportedHolding) => void;

@@ -194,7 +194,7 @@ type SnapshotOutcome =
   | Failure
   | { readonly type: 'stopped' };
 
-/** After so many looks, the files that still change are unreadable. */
+/** Most looks at files that change while they are read. Files that still change then are unreadable. */
 const MAX_LOOKS = 25;
 
 /**

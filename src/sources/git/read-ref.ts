@@ -9,7 +9,7 @@ import { approvalSignatures, signaturesAt } from './approval-signatures.ts';
 
 /** How refs of one source are found. */
 export interface RefReader {
-  /** That of the source: another ref neither damages its copy nor makes it grow. */
+  /** The repository of the source. Another ref neither damages its copy nor makes it grow. */
   readonly repo: GitRepo;
   readonly folder: string;
   readonly maxFileBytes: number;

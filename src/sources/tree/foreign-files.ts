@@ -48,7 +48,7 @@ interface WantedPath {
 }
 
 /**
- * Judges the files of other tools; the event loop may turn between two paths. Their steps of matching count as those of manifests.
+ * Judges the files of other tools; the event loop may turn between two paths. Steps of matching count as they do for manifests.
  * The work grows with the number of paths and of claims, not with their product.
  */
 export async function judgeForeign(wanting: Wanting): Promise<ForeignVerdicts> {

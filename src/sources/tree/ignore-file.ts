@@ -48,7 +48,7 @@ const MAX_RULES = 1_000;
 const MAX_RULE_LENGTH = 500;
 
 /**
- * True for the name of a manifest, and for that of a kustomization, if neither the file nor a folder of its path is hidden. Every other
+ * True for the name of a manifest or of a kustomization, if neither the file nor a folder of its path is hidden. Every other
  * file is ignored without a message.
  */
 export function isManifestName(path: string): boolean {

@@ -62,8 +62,8 @@ export interface PlacementLimits {
 }
 
 /**
- * Counts the steps of a revision from those of the revision before it: the cost follows the changes. The result is the same as from
- * nothing. Throws {@link BeyondLimit} above a limit.
+ * Counts the steps of a revision, beginning with the counts of the revision before it: the cost follows the changes. The result is
+ * the same as from nothing. Throws {@link BeyondLimit} above a limit.
  */
 export async function countPlacementSteps(
   { before, placements: changed, removed, added, paths }: PlacementChanges,
@@ -243,7 +243,7 @@ export interface ChangedTree {
   readonly paths: readonly string[];
 }
 
-/** Counts the steps of the Placements of a tree from those of the tree before. */
+/** Counts the steps of the Placements of a tree, beginning with the counts of the tree before. */
 export function countPlacements(
   { before: { nodes: before, placementSteps }, nodes, paths }: ChangedTree,
   limited: PlacementLimits,

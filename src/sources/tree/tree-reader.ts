@@ -299,8 +299,8 @@ async function decodeNew(
 }
 
 /**
- * Counts all files in canonical order, so that an excess does not depend on the revisions before: those of the tree before are counted
- * first otherwise. Throws {@link BeyondLimit} at the first excess.
+ * Counts all files in canonical order, so that an excess does not depend on earlier revisions. Otherwise files of the tree before
+ * are counted first. Throws {@link BeyondLimit} at the first excess.
  */
 async function countInOrder(
   reading: Reading,

@@ -18,10 +18,9 @@ export interface Duplicate {
 }
 
 /**
- * Finds documents that declare the same object, where no Placement says that they go to different clusters. Those of one
- * folder are applied together. Objects of different folders are compared if they state a namespace; two folders that have
- * several objects in common, or a file of the same name, are variants for other clusters or stages. The order of the files
- * changes nothing.
+ * Finds documents that declare the same object, where no Placement says that they go to different clusters. Documents of one
+ * folder are applied together. Objects of different folders are compared if they state a namespace. Two folders that share
+ * several objects, or the name of a file, are variants for other clusters or stages. The order of the files changes nothing.
  */
 export function findDuplicates(
   files: readonly { readonly path: string; readonly keys: readonly ObjectKey[] }[],

@@ -35,7 +35,7 @@ export interface ObjectFacts {
   readonly key: ObjectKey;
   /** See `partsIn`. */
   readonly parts?: readonly string[];
-  /** What must be there for it, as of {@link referenceId}, each once. */
+  /** What must be there for it, each {@link referenceId} once. */
   readonly refers?: readonly string[];
   /** The labels of its Pods; of a Service its own. */
   readonly labels?: Readonly<Record<string, string>>;

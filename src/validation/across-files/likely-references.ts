@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf, textsO
 /** Stands for every name of a kind: a selector refers to all of them. */
 export const ANY_NAME = '*';
 
-/** Adds the identity of what a member refers to. `namespace` is that of the object. */
+/** Adds the identity of what a member of an object refers to. `namespace`: the object's. */
 type AddReference = (group: string, kind: string, namespace: string, name: JsonValue | undefined) => void;
 
 /** Members that are names, by their key. */
@@ -35,9 +35,8 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /**
- * The identities (`group/Kind/namespace/name`) of what an object refers to, each once; by the names of members, so that custom
- * kinds that follow the conventions of Kubernetes are covered. A namespace that is not stated is that of the object. Some
- * references may be none.
+ * The identities (`group/Kind/namespace/name`) of what an object refers to, each once. Members are recognized by name, which
+ * covers custom kinds that follow the conventions of Kubernetes; some may be no reference. The object's namespace is the default.
  */
 export function likelyReferencesOf(object: JsonObject): readonly string[] {
   const found = new Set<string>();

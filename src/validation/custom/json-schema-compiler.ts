@@ -118,7 +118,7 @@ function validatorFor(draft: JsonValue | undefined, meter: Meter): Ajv {
       gen.code(_`${chargeValue}(${data})`);
     },
   });
-  // That of the library compares each item with each other one.
+  // The library's own keyword compares each item with each other one.
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({
     keyword: 'uniqueItems',
@@ -190,7 +190,7 @@ function metered(schema: JsonValue, nodes: Meter): JsonValue {
       converted[exclusive] = value;
     }
   }
-  // The steps of a small schema without others in it are those of the schema around it.
+  // A small schema without others in it takes its steps from the schema around it.
   if (steps > 1 || converted.$ref !== undefined || LINEAR.some((keyword) => converted[keyword] !== undefined)) {
     converted[STEPS] = steps;
   }

@@ -18,7 +18,7 @@ export interface Node {
   readonly type: Schema['type'] | 'int-or-string';
   readonly fields: ReadonlyMap<string, Slot> | undefined;
   readonly required: readonly string[];
-  /** Other fields than those of `fields`. */
+  /** The fields that `fields` does not name. */
   readonly rest: 'refused' | 'any' | Slot;
   readonly items: Slot | undefined;
   readonly format: Format | undefined;

@@ -36,7 +36,7 @@ const RENAMED: Readonly<Record<string, readonly string[]>> = {
   validation: ['versions', ANY_ITEM, 'schema'],
 };
 
-/** Fields that so many mappings have that the same name elsewhere says nothing. */
+/** Fields of very many mappings: the same name elsewhere says nothing. */
 const COMMON: ReadonlySet<string> = new Set(
   'apiVersion data key kind labels metadata name namespace path port selector spec status type value'.split(' '),
 );

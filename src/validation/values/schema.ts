@@ -77,7 +77,7 @@ export interface KindSchema {
   readonly rules?: ObjectCheck;
 }
 
-/** The schemas of a set of kinds: those of a Kubernetes version, or those of CustomResourceDefinitions. */
+/** The schemas of a set of kinds: the kinds of a Kubernetes version, or of CustomResourceDefinitions. */
 export interface KindSchemas {
   /** Always the same value for the same version of a kind; undefined: there is none here. */
   find(group: string, version: string, kind: string): KindSchema | undefined;

@@ -107,7 +107,7 @@ export function reportRange(run: Run, format: string, value: number): void {
   report(run, 'WrongValue', `must fit into ${format}${quoted(run, value)}`);
 }
 
-/** A text whose form is not that of its format. */
+/** Reports a text that does not have the form of its format. */
 export function reportFormat(run: Run, { words, meant }: Format, value: JsonValue): void {
   const isData = run.isSecret && run.path[0] === 'data';
   const near = typeof value === 'string' && !run.isSecret ? meant?.(value) : undefined;

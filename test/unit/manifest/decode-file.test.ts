@@ -90,7 +90,7 @@ items:
       '/ConfigMap//b',
     ]);
     expect(complaints(text)).toEqual([
-      'a.yaml:7:26: warning: kubectl checks the fields of the items of a RoleList as those of Role (write the kind List for items of several kinds)',
+      'a.yaml:7:26: warning: kubectl checks each item of a RoleList as a Role (write the kind List for items of several kinds)',
     ]);
     const [first] = documentsOf(text);
     const value = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'a', namespace: 'x' } };

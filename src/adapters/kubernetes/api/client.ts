@@ -106,7 +106,7 @@ export function createKubeClient(
   }
 }
 
-/** Sends a request. Resolves with the head of the answer, also with that of a server that changes the protocol. */
+/** Sends a request. Resolves with the head of the answer, also if the server changes the protocol. */
 function open(url: string, options: RequestOptions, content: Buffer | undefined): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const sent = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options, resolve);

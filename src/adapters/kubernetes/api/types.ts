@@ -32,7 +32,7 @@ export interface KubeRequest {
   /** Default `application/json`. If it begins with `text/plain` (logs), the field `text` of the body has the answer. */
   readonly accept?: string;
   /**
-   * The answer is text of any HTTP status: it is `ok`, and its body has the first bytes of the text (at most so many), as `text`,
+   * Most bytes of text to read. The answer is then `ok` whatever its HTTP status, and its body has the first bytes as `text`,
    * and `cut: true` if there are more.
    */
   readonly textOfBytes?: number;

@@ -7,8 +7,8 @@ export const ADOPT = 'fleetrelay.dev/adopt';
 /** Names of field managers between commas. */
 export const ADOPT_FROM = 'fleetrelay.dev/adopt-from';
 /**
- * Written by `fleetrelay cluster register` onto each Namespace that it makes for an agent: the namespace of that agent. The agents
- * of a cluster have different namespaces, also those of different fleets. For this agent a manifest of the Namespace needs no ADOPT.
+ * `fleetrelay cluster register` writes it onto the Namespace that it makes for an agent; the value is the namespace of the agent.
+ * Each agent of a cluster has a namespace of its own, also if their fleets differ. Its agent adopts the Namespace without ADOPT.
  */
 export const MADE_FOR_AGENT = 'fleetrelay.dev/made-for-agent';
 export const FORCE_CONFLICTS = 'fleetrelay.dev/force-conflicts';

@@ -29,8 +29,8 @@ const TOOLS: readonly string[] = [
 const KUBECTL = /^kubectl(-(?!rollout$)|$)/;
 
 /**
- * The managers whose fields the declared object takes over: those that it names, and those of tools if it is being adopted. Never what a
- * manager owns through a subresource.
+ * The managers that lose their fields to the declared object: managers that it names, and tools if it is being adopted. A manager
+ * keeps what it owns through a subresource.
  */
 export function formerManagers(
   managers: readonly FieldManager[],
@@ -95,7 +95,7 @@ export function ownershipRequest(path: string, live: JsonObject, ownership: Owne
   };
 }
 
-/** The entries in this version. Those of one manager that become the same entry are one, since an API server keeps only the last. */
+/** The entries in this version. Entries of one manager that become the same are joined, since an API server keeps only the last. */
 function renamed(entries: readonly JsonObject[], apiVersion: string): readonly JsonObject[] {
   const named = entries.map((entry) => (textOf(entry.subresource) === '' ? { ...entry, apiVersion } : entry));
   const groups = Map.groupBy(named, ({ manager = '', operation = '', subresource = '', apiVersion: version = '' }) =>
@@ -111,7 +111,7 @@ function isSame(a: FieldManager, b: FieldManager): boolean {
   return a.manager === b.manager && a.operation === b.operation;
 }
 
-/** Whose fields are named in another version of the kind: ours, those of others; undefined: there is none. Subresources do not count. */
+/** Who owns fields that are named in another version of the kind; undefined: no manager. Subresources do not count. */
 export function namedInOtherVersion(live: JsonObject, apiVersion: string): 'ours' | 'others' | undefined {
   const differing = fieldManagers(live).filter((one) => one.subresource === '' && one.apiVersion !== apiVersion);
   return differing.some(isOurs) ? 'ours' : differing.length > 0 ? 'others' : undefined;

@@ -43,8 +43,8 @@ export function fieldsGivenUp(applied: Applied, managers: readonly FieldManager[
 }
 
 /**
- * Those of our fields that are not declared and are left to others. An apply would remove them if they were ours, now or when nothing
- * leaves them to others any more.
+ * Our fields that are not declared and are left to others. An apply would remove them if they were still ours, now or once the
+ * manifest no longer leaves them to others.
  */
 export function fieldsLeft(applied: Applied, ours: FieldSet): FieldSet {
   const paths = leftToOthers(applied, applied.request);
@@ -69,7 +69,7 @@ export function contestedFields(applied: Applied, live: JsonObject): ApplyOutcom
   return { type: 'conflict', owner, message };
 }
 
-/** Those of the fields that are not declared, that others do not own by agreement, and that no controller writes anew. */
+/** The fields that are not declared, that others do not own by agreement, and that no controller writes anew. */
 function undeclared(applied: Applied, fields: FieldSet): FieldSet {
   const leaving = undeclaredFields(fields, applied.body);
   if (isEmpty(leaving)) return leaving;

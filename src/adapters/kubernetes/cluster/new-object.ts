@@ -58,7 +58,7 @@ function withoutHeld(body: JsonObject, live: JsonObject): JsonObject {
 }
 
 const DIGITS = '9876543210';
-/** Those of hexadecimal numbers come first, for the names that are addresses. */
+/** Hexadecimal digits come first, for names that are addresses. */
 const LETTERS = 'fedcbazyxwvutsrqponmlkjihg';
 
 /**

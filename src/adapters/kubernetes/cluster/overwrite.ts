@@ -81,9 +81,9 @@ export async function overwrite(
 }
 
 /**
- * What can be written after a refusal if other fields are ours; undefined: that is no way out. A manager whose fields are named in
- * another version of the kind does not know the fields of this one: ours are named anew, and if that is not enough those of others.
- * What an adoption would remove and the API server never lets go is owned by no manager.
+ * What can be written after a refusal if other fields are ours; undefined: that is no way out. An entry that names fields in another
+ * version of the kind lacks the fields of this version: our entry is named anew, and the entries of others if that is not enough.
+ * A field that an adoption would remove and the API server keeps is owned by no manager afterwards.
  */
 async function otherOwnership(
   applying: Applying,

@@ -23,9 +23,9 @@ export type Owner =
   | { readonly type: 'theirs'; readonly adoptable: boolean; readonly owner: string; readonly message: string };
 
 /**
- * Judges by the stamp, which must be that of the inventory. Field managers are only named in the message. Without a nonce, for
- * who does not know the inventory, a stamp of this object and this fleet is taken for ours. So is that of an object that every
- * cluster has: it stays when its manifest goes and the inventory forgets it, and nothing else can be made under its name.
+ * Judges by the stamp, which must be equal to the inventory's. Field managers are only named in the message. A caller that does
+ * not know the inventory gives no nonce: any stamp of this object and this fleet is then ours. A stamp on an object that every
+ * cluster has is ours, too: the object stays when the inventory forgets it, and nothing else can be made under its name.
  */
 export function ownerOf(live: JsonObject, { fleet, key, nonce }: Omit<Ownership, 'nonce'> & Partial<Ownership>): Owner {
   const stamp = readStamp(live)?.stamp;
@@ -57,7 +57,7 @@ export function ownerOf(live: JsonObject, { fleet, key, nonce }: Omit<Ownership,
 const UNKNOWN_STAMP = 'it carries the stamp of this fleet, and the inventory of the cluster does not know that stamp';
 
 function copyOf(key: ObjectKey): string {
-  return `its annotations are a copy of those of ${displayKey(key)}`;
+  return `its annotations were copied from ${displayKey(key)}`;
 }
 
 /** The manager that applied the object last, else the one that updated it last. */
@@ -100,7 +100,7 @@ export function fieldManagers(live: JsonObject): readonly FieldManager[] {
   }));
 }
 
-/** Whether the entry is that of our own applies. */
+/** Whether the entry belongs to our own applies. */
 export function isOurs({ manager, operation, subresource }: FieldManager): boolean {
   return manager === FIELD_MANAGER && operation === 'Apply' && subresource === '';
 }

@@ -131,7 +131,7 @@ interface Removing {
   readonly isSecret: boolean;
 }
 
-/** The fields that an apply removes after it has taken over those of former managers: a dry run does not take them over. */
+/** The fields that an apply removes once it owns the fields of former managers; a dry run does not take them over. */
 function removedFields(
   raw: JsonObject,
   body: JsonObject,

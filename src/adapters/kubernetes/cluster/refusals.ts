@@ -124,8 +124,10 @@ export interface FieldConflict {
 const MANAGER = /^conflict with ("(?:[^"\\]|\\.)*")/;
 
 /**
- * The conflicts that a refused apply names. `managers`: those of the live object. A manager that applies and updates counts
- * as one that applies: its fields are never taken by force.
+ * The conflicts that a refused apply names. A manager that applies and updates counts as one that applies: its fields are never
+ * taken by force.
+ *
+ * @param managers of the live object
  */
 export function conflictsOf({ causes }: KubeRefusal, managers: readonly FieldManager[]): readonly FieldConflict[] {
   return causes.flatMap(({ reason, message, field }) => {

@@ -24,7 +24,7 @@ import {
 
 const ATTEMPTS = 5;
 
-/** Removes the object if it is ours: its stamp must be that of the inventory, and it must have the UID of the object that was created. */
+/** Removes the object if it is ours: it must have the stamp of the inventory and the UID of the object that was created. */
 export async function removeObject(writing: Writing, request: RemoveRequest): Promise<RemoveOutcome> {
   const { key } = request;
   const { live, flapping } = writing;

@@ -205,7 +205,7 @@ async function prepare(
   return { next: { state, pieces: written, journal: '' }, isRewritten: true };
 }
 
-/** Removes pieces that the head does not name, except those of later processes. A failure does not affect the inventory. */
+/** Removes pieces that the head does not name, except pieces of later processes. A failure does not affect the inventory. */
 async function removeGarbage(state: State, requests: Requests): Promise<void> {
   const { head, content, namespace, log } = state;
   const holder = head.holder();

@@ -45,7 +45,7 @@ interface ResourceKindOptions {
   readonly kind: ResourceKind;
   /** Undefined: all namespaces. */
   readonly namespaces: readonly string[] | undefined;
-  /** The custom resources of all kinds; those of this kind are written here. */
+  /** The custom resources of all kinds. Only custom resources of this kind are written here. */
   readonly objects: Map<ObjectKey, CustomResource>;
 }
 
@@ -71,8 +71,8 @@ interface State extends ResourceKindOptions {
 }
 
 /**
- * Deletions within this time of each other are one, also those of a kubectl over a slow connection. The time is also long
- * enough for an API server to report that a definition is being deleted, after it has deleted the first objects.
+ * Deletions within this time of each other are one, also if kubectl deletes over a slow connection. The time is long enough for an
+ * API server to report that a definition is being deleted, after it has deleted the first objects.
  */
 const DOUBT_MS = 1_000;
 /** Limits the doubt where objects are deleted all the time. */

@@ -7,7 +7,7 @@ import { OPTIONAL_INDEX, OPTIONAL_SELECT } from './optional-syntax.ts';
 import { childrenOf } from './walk.ts';
 
 /**
- * The names of the functions of API servers 1.33 to 1.36, whatever their types: those of the base environment
+ * The names of the functions of API servers 1.33 to 1.36, whatever their types: all functions of the base environment
  * (k8s.io/apiserver/pkg/cel/environment), and `jsonpatch.escapeKey` of mutating policies.
  */
 export const declaredFunctions: ReadonlySet<string> = new Set(
@@ -40,7 +40,7 @@ const MACROS: Readonly<Record<string, readonly number[]>> = {
   ...{ sortBy: [2], optMap: [2], optFlatMap: [2] },
 };
 
-/** The functions of one place alone: those of the selectors of devices. */
+/** The functions that only selectors of devices have. */
 export const deviceFunctions: ReadonlySet<string> = new Set(['cel.bind', 'includes']);
 
 /** What is wrong with a call, as the end of a sentence that begins with the place of the expression. */

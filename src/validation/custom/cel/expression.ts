@@ -118,7 +118,7 @@ export function faultOfExpression(
   }
 }
 
-/** All names that an expression uses as variables, those of its own loops too; none if it cannot be parsed. */
+/** All names that an expression uses as variables, variables of its loops included; none if it cannot be parsed. */
 export function namesIn(source: string): readonly string[] {
   if (source.length > MAX_LENGTH || depthOf(source) > MAX_DEPTH) return [];
   const names = new Set<string>();

@@ -276,7 +276,7 @@ function counted(body: readonly Expr[], condition: Expr): Expr {
   return call('@step', int(body.reduce((sum, expr) => sum + nodesOf(expr), 1)), condition);
 }
 
-/** The nodes that an evaluation of an expression visits, without those of loops, which count their own. */
+/** The number of nodes that an evaluation of an expression visits, without nodes in loops, which count their own. */
 export function nodesOf(expr: Expr | undefined): number {
   switch (expr?.exprKind.case) {
     case undefined:

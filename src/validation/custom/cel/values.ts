@@ -184,7 +184,7 @@ const UNITS: Readonly<Record<string, bigint>> = {
 /** Longer ones are no amount of time that can be computed with. */
 const LONGEST_DURATION = 1_000;
 
-/** A duration as an API server reads the format `duration`: those of Go, days and weeks. Undefined if the text is none. */
+/** Reads a duration as API servers read the format `duration`: a duration of Go, or days or weeks. Undefined: it is none. */
 function durationOf(text: string): CelValue | undefined {
   if (text.length > LONGEST_DURATION) return undefined;
   const [all, sign, parts = ''] = /^\s*([+-]?)((?:\d+(?:\.\d*)?\s*(?:ns|us|µs|μs|ms|s|m|h|d|w)\s*)+)$/.exec(text) ?? [];

@@ -2,7 +2,7 @@ import { quantityOf } from '../../values/quantities.ts';
 import { type Field, get, invalid, isSet, items, members } from '../shared/field.ts';
 import { checkResources } from './resources.ts';
 
-/** Checks the resources of a Pod, and that they are not less than those of its containers. */
+/** Checks the resources of a Pod, and that they cover the resources of its containers. */
 export function checkPodResources(spec: Field): void {
   const resources = get(spec, 'resources');
   if (!isSet(resources)) return;

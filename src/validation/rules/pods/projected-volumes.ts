@@ -27,7 +27,7 @@ export function checkProjected(volume: Field): void {
   }
 }
 
-/** Checks a source and returns the paths of its files that must differ from those of other sources. */
+/** Checks a source and returns the paths of its files that no other source may have. */
 function pathsOf(source: Field): readonly Field[] {
   switch (source.step) {
     case 'secret':

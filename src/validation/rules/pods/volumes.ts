@@ -24,7 +24,7 @@ import { checkDownwardFile, checkFiles, checkMode } from './volume-files.ts';
  * Checks the volumes of a Pod and returns them by name.
  *
  * @param podName of a Pod; undefined for a template
- * @param added volumes that a controller adds; they replace those of the same name
+ * @param added volumes that a controller adds; they replace volumes of the same name
  */
 export function checkVolumes(spec: Field, podName: string | undefined, added: Volumes = new Map()): Volumes {
   const volumes = new Map(added);

@@ -133,7 +133,7 @@ export function noBackstepsRule(path: string): string | undefined {
   return path.includes('..') && path.split('/').includes('..') ? 'must not contain a part ".."' : undefined;
 }
 
-/** A path inside a volume: as of {@link descendingPathRule}, and not beginning with `..`, which is reserved. */
+/** A path inside a volume: {@link descendingPathRule}, and it does not begin with `..`, which is reserved. */
 export function reservedPathRule(path: string): string | undefined {
   return descendingPathRule(path) ?? (path.startsWith('..') ? 'must not begin with ".."' : undefined);
 }

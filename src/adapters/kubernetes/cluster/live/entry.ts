@@ -25,7 +25,7 @@ export interface LiveEntry extends ObservedObject {
   readonly stampDigest: string;
   /** The fields that we own, of objects that are ours; empty: none. */
   readonly fieldsText: string;
-  /** As of {@link others}; empty: none. */
+  /** {@link others} as text; empty: none. */
   readonly othersText: string;
   /** No other manager has taken a field since the content of the stamp was applied. */
   settled: boolean;
@@ -34,7 +34,7 @@ export interface LiveEntry extends ObservedObject {
   /** Equal bytes are equal values. */
   readonly content: Uint8Array;
   fields(): FieldSet;
-  /** The other managers of an object that is ours, without those of its status. */
+  /** The other managers of an object that is ours, without managers of its status. */
   others(): readonly FieldManager[];
   /** When its health is to be judged again although it has not changed, in milliseconds since 1970; undefined: never. */
   readonly judgeAt?: number;

@@ -11,7 +11,7 @@ import { type NarrowedPlan, takerOf } from './kind-plan.ts';
 import { createKindView, type KindView, type KindViewState, NOT_LISTED } from './kind-view.ts';
 import { type Division, divideKind, MOST_CONNECTIONS, type Portion } from './portions.ts';
 
-/** So many portions of a kind are listed at once. */
+/** Most portions of a kind that are listed at once. */
 const LISTS_AT_ONCE = 16;
 const UNDIVIDED: Division = { portions: [], namespaces: [], cut: [], gains: false };
 
@@ -98,7 +98,7 @@ function update(state: State, plan: NarrowedPlan): boolean {
   return true;
 }
 
-/** Begins and ends followers so that they are those of the plan. What a new one will list is taken over from the others. */
+/** Begins and ends followers as the plan says. A new follower takes over from the others what it will list. */
 function divide(state: State): void {
   const { parts, options } = state;
   const name = nameOfKind(state.resource);

@@ -26,9 +26,9 @@ export interface Division {
   readonly gains: boolean;
 }
 
-/** So many Namespaces are followed one by one even if all of them could be followed at once: less is read. */
+/** Most Namespaces that are followed one by one, to read less, where all of them could be followed at once. */
 const FEW_NAMESPACES = 8;
-/** At most so many portions of single Namespaces are followed, of all kinds together: each has a connection of about 150 KiB. */
+/** Most portions of single Namespaces that are followed, of all kinds together. Each has a connection of about 150 KiB. */
 export const MOST_CONNECTIONS = 2_000;
 
 export type Connections = ReturnType<typeof createConnections>;
@@ -37,7 +37,7 @@ export type Connections = ReturnType<typeof createConnections>;
 export function createConnections() {
   const used = new Map<string, number>();
   return {
-    /** How many a kind may have beside those of the others. */
+    /** How many portions a kind may have beside the portions of other kinds. */
     leftFor(kind: string): number {
       const others = [...used].reduce((sum, [each, count]) => (each === kind ? sum : sum + count), 0);
       return Math.max(0, MOST_CONNECTIONS - others);
