@@ -23,7 +23,7 @@ export function createResultBook(report: (results: readonly ObjectResult[]) => v
       for (const key of keys) due.add(key);
     },
     get: (key: ObjectKey): ObjectResult | undefined => book.get(key),
-    /** Reports the last results once more: those of `keys`, by default all, since a restarted server has none. */
+    /** Reports the last results of `keys` once more. Default: all, since a restarted server has none. */
     reportAgain(keys: Iterable<ObjectKey> = book.keys()): void {
       const known = [...keys].flatMap((key) => book.get(key) ?? []);
       if (known.length > 0) report(known);

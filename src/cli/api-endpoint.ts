@@ -49,8 +49,8 @@ export interface LocalToken {
 }
 
 /**
- * Finds the token that a server of this user has left for its loopback address. Undefined: there is none. Of the addresses
- * that `localhost` stands for it is that of one, and must be sent to no other: that could be another user's.
+ * Finds the token that a server of this user has left for its loopback address. Undefined: there is none. The token belongs to
+ * one of the addresses of `localhost`, and must not be sent to the other: a server of another user could listen there.
  */
 export async function findLocalToken(
   endpoint: Endpoint,

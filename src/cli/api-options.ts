@@ -18,7 +18,7 @@ export function withApiOptions<Some extends Command>(command: Some): Some {
     .option('--api <address>', `URL of the server, or unix:PATH (environment: FLEETRELAY_API; default: ${DEFAULT_API})`)
     .option(
       '--api-token-file <file>',
-      'file with your API token (environment: FLEETRELAY_API_TOKEN_FILE, or FLEETRELAY_API_TOKEN is the token itself; default: that of your own server on this machine)',
+      'file with your API token (environment: FLEETRELAY_API_TOKEN_FILE, or FLEETRELAY_API_TOKEN is the token itself; default: the token of your own server on this machine)',
     )
     .option('--api-ca-file <file>', 'CA to trust for an https address (environment: FLEETRELAY_API_CA_FILE)')
     .option('--api-cert-file <file>', 'your client certificate (environment: FLEETRELAY_API_CERT_FILE)')

@@ -49,8 +49,8 @@ export interface DomainCli {
 }
 
 /**
- * Rows of the core with those of domains: each group stands directly after the row that it names, one that names none at the end. Throws
- * if there is no row of that name.
+ * Rows of the core and of domains. A group of rows stands directly after the row that it names, or at the end if it names none.
+ * Throws if there is no row of that name.
  */
 export function placed<Row extends { readonly name: string }>(
   core: readonly Row[],

@@ -4,8 +4,8 @@ import { EXIT, type ExitCode } from './exit-codes.ts';
 const LINGER_MS = 3_000;
 
 /**
- * Ends this process, with the code, if it does not end by itself because of something that was left open; says what that is. The code
- * is that of a bug if all went well until then.
+ * Ends this process, with the code, if something that was left open keeps it from ending by itself, and says what that is. A process
+ * that would have ended well ends with the code for a bug.
  */
 export function endIfHeld(code: ExitCode): void {
   setTimeout(() => {
@@ -22,8 +22,8 @@ export function endHeld(how: string, code: ExitCode): never {
 }
 
 /**
- * Ends this process at once. A call of the file system that does not return, as of a pipe without a writer, would hold the end:
- * then SIGKILL is the only way, and the code is lost.
+ * Ends this process at once. A call of the file system that does not return, such as a read of a pipe without a writer, would hold
+ * the end: then SIGKILL is the only way, and the code is lost.
  */
 export function exitNow(code: ExitCode): never {
   if (holders().some((name) => name.includes('FSReq'))) process.kill(process.pid, 'SIGKILL');

@@ -92,7 +92,7 @@ const WORDS: Readonly<Record<Tone, readonly string[]>> = {
   strong: [],
 };
 
-/** The tone of words for a state, such as `synced, partial`: that of the worst one; undefined if they have none. */
+/** The worst tone of words for a state, such as `synced, partial`; undefined if they have none. */
 export function toneOf(words: string): Tone | undefined {
   const known = words.split(', ');
   return (['bad', 'warn', 'faint', 'good'] as const).find((tone) => known.some((word) => WORDS[tone].includes(word)));

@@ -31,7 +31,7 @@ const CORE: readonly CommandRow[] = [
   { name: 'version', load: async () => (await import('./commands/version.ts')).versionCommand },
 ];
 
-/** Every command in the order of the overview, those of domains among them. */
+/** Every command, also of domains, in the order of the overview. */
 export async function allRows(): Promise<readonly CommandRow[]> {
   const [{ domains }, { placed }] = await Promise.all([import('../domains/domains.ts'), import('./domain-cli.ts')]);
   const groups = domains.flatMap(({ cli }) => [...Map.groupBy(cli?.commands ?? [], ({ after }) => after)]);

@@ -36,7 +36,7 @@ function appliedIn({ counts: { applied, targeted }, kept }: ClusterView): string
   return `${applied}/${targeted}${kept > 0 && applied === 0 && kept === targeted ? ' kept' : ''}`;
 }
 
-/** The message of a cluster; that of kept objects says first that nothing happens to them. */
+/** The message of a cluster. If objects are kept, it first says that nothing changes in them. */
 function messageOf({ message, kept }: ClusterView): string {
   const still = kept === 0 ? '' : `nothing changes in ${counted(kept, 'object')}`;
   return [still, message].filter((text) => text !== '').join('; ');

@@ -15,7 +15,7 @@ import type { AgentPlace, KubeTarget, RunIo } from './options.ts';
 export interface Kube extends AsyncDisposable {
   readonly client: KubeClient;
   readonly catalog: ApiCatalog;
-  /** The given one, else that of the context, else `fleetrelay`. */
+  /** The given namespace, else the context's, else `fleetrelay`. */
   readonly namespace: string;
 }
 

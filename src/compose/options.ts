@@ -58,7 +58,7 @@ export interface ServeOptions {
   readonly hookSecretFile?: string;
   /** Seconds. */
   readonly poll?: number;
-  /** Custom resources are a source: those of the cluster that the next two name, by default as kubectl finds it. */
+  /** Custom resources of a cluster are a source. The next two name the cluster; default: as kubectl finds it. */
   readonly customResources?: true;
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -127,7 +127,7 @@ export interface KubernetesAgentOptions extends CommonAgentOptions {
     /** File; absent, and no `context`: the cluster of the pod that this runs in, else kubectl's rules. */
     readonly kubeconfig?: string | undefined;
     readonly context?: string | undefined;
-    /** The agent's namespace; default: that of the context or ServiceAccount, else `fleetrelay`. */
+    /** The agent's namespace; default: the namespace of the context or ServiceAccount, else `fleetrelay`. */
     readonly namespace?: string | undefined;
     /** Several replicas elect a leader; without it there must be only one. */
     readonly leaderElect: boolean;
@@ -145,7 +145,7 @@ export interface WebhookSettings {
   readonly configuration: string;
   readonly service: string;
   readonly secret: string;
-  /** Image of the container that is added to Pods; absent: that of this version. */
+  /** Image of the container that is added to Pods; absent: the image of this version. */
   readonly image?: string | undefined;
   /** The container is added as a native sidecar. */
   readonly native: boolean;

@@ -51,7 +51,7 @@ export async function runParts(process: Process, start: (parts: Parts) => Promis
   const { log, signal, what } = process;
   const parts = createParts(process);
   const starting = start(parts);
-  // Its error after the signal is that of a start that was cut short.
+  // The error after the signal says only that the start was cut short.
   starting.catch(() => undefined);
   let left: readonly string[] = [];
   try {

@@ -11,7 +11,7 @@ import type { DomainManifest } from '../manifest/kinds/decoders.ts';
  * them when it is called, so that the command line stays light.
  */
 export interface DomainShell {
-  /** As of {@link Domain}. */
+  /** See {@link Domain}. */
   readonly name: string;
   /** How its kinds, and its section of a FleetPolicy, are read. */
   readonly manifest: () => Promise<DomainManifest>;

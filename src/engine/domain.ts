@@ -82,7 +82,7 @@ export interface DomainCore {
   readonly inputs: EngineInputs;
   /** Of the sources that have some. Partition empty, key the source. */
   readonly rights: Derived<SourceRights>;
-  /** Those of all readable files. */
+  /** The documents of all readable files. */
   readonly documents: Derived<DocumentValue>;
   readonly declarations: Declarations;
   readonly clusters: Derived<ClusterValue>;
@@ -130,7 +130,7 @@ export interface DomainMakes {
     /** Advice for a cluster that cannot be read: "leave the cluster out of ..." */
     readonly wayOut: string;
   };
-  /** What the rights of sources keep declarations of the domain from making. Key: as of the document. */
+  /** What the rights of sources keep declarations of the domain from making. Key: the document's. */
   readonly barred?: readonly Derived<Barred>[];
   /** Messages for two wants of the domain with one key. */
   readonly collisions?: Collisions;
@@ -166,7 +166,7 @@ export interface DomainShows {
   readonly diagnostics?: () => readonly EngineDiagnostic[];
   /** What people can have explained by name, besides objects and declarations. */
   readonly entities?: readonly EntityKind[];
-  /** Why an object is as it is; `candidates` are those of this domain. */
+  /** Why an object is as it is. `candidates`: what this domain has made. */
   readonly explains?: (candidates: readonly Contribution<Candidate>[], output: Output | undefined) => readonly Reason[];
   /** Why the domain does not make an object of this name in a cluster; empty: it makes none of such a name. */
   readonly explainsAbsence?: (cluster: string, name: ObjectName) => readonly WhyNotReason[];
@@ -237,7 +237,7 @@ export interface EntityKind {
   readonly isNamespaced?: true;
   /** Names may repeat. */
   readonly names: () => Iterable<string>;
-  /** Those of a name, in canonical order. */
+  /** The entities of a name, in canonical order. */
   readonly named: (name: string) => readonly Entity[];
 }
 
@@ -250,7 +250,7 @@ export interface Entity {
   readonly cluster?: string;
   /** Absent: it has none, and so neither fields nor conditions. */
   readonly declaration?: { readonly kind: EngineKind; readonly key: string };
-  /** Its conditions, which people can ask for by type; absent: those of its declaration. */
+  /** Its conditions, which people can ask for by type; absent: its declaration's conditions. */
   readonly conditions?: () => readonly EntityCondition[];
   readonly explain: () => EntityReasons;
 }

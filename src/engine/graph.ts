@@ -62,13 +62,13 @@ export function createEngine(graph: Graph, domains: readonly Domain[]) {
   const collections = {
     ...{ documents, declarations, clusters, policy, placements, assignments },
     ...{ candidates: wanted.candidates, ...output, progress, deadlines },
-    /** Of every object of an engine kind. Partition: the id of its kind. Key: as of its declaration. */
+    /** Of every object of an engine kind. Partition: the id of its kind. Key: its declaration's. */
     statuses,
   };
   return {
     ...{ graph, inputs, ...collections, limits, safeMode, placementIndexes, collisions, readers },
     sourceProofs: proofs.bySource,
-    /** Removals that have passed the guards and are not judged again, as of the guards' `leaving`. By cluster and object key. */
+    /** Removals that have passed the guards and are not judged again: see `leaving` of the guards. By cluster and object key. */
     leaving,
     /** Files that are not read, and that the ledger has something from: their sources are partial. Partition: the source. Key: the path. */
     doubtfulFiles: desired.doubtfulFiles,

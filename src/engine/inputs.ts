@@ -13,7 +13,7 @@ import type { Graph } from './collections/types.ts';
 export type FileValue = {
   /** Findings for people, as sentences. */
   readonly findings: readonly string[];
-  /** As of `FileReading`: the absence of a document proves nothing. */
+  /** See `FileReading`: the absence of a document proves nothing. */
   readonly notRead?: string;
 } & (
   | {

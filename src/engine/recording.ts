@@ -28,7 +28,7 @@ export interface CapturedEntry {
   readonly content?: JsonObject;
 }
 
-/** All inputs of the engine by name; those of a domain have its name before theirs, as `health/connections`. */
+/** All inputs of the engine by name. The name of a domain's input begins with the domain, as in `health/connections`. */
 export function namedInputs({ inputs, domainInputs }: Engine): ReadonlyMap<string, Input<unknown>> {
   const all: [string, Input<unknown>][] = Object.entries(inputs as Readonly<Record<string, Input<unknown>>>);
   for (const [domain, own] of Object.entries(domainInputs)) {

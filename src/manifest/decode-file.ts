@@ -216,7 +216,7 @@ interface ReadDocument {
   readonly path: FieldPath;
   readonly value: JsonValue;
   readonly reading: DocumentReading;
-  /** As of `SourceDocument.identity`; undefined if the document has no content. */
+  /** See `SourceDocument.identity`; undefined if the document has no content. */
   readonly identity: string | undefined;
   /** What Helm or kustomize would say of their file. */
   readonly toolProblems?: readonly FieldProblem[];

@@ -22,7 +22,7 @@ export function mayHoldSecret(text: string): boolean {
   });
 }
 
-/** Whether the kind of a document is found without a parser. Other kinds, as of owners or in a comment, say nothing of the document. */
+/** Whether the kind of a document is found without a parser. Other kinds, such as in owner references or comments, say nothing of the document. */
 function hasOwnKind(document: string): boolean {
   const text = document.trimStart();
   if (text.startsWith('{')) return hasKindInBraces(text);

@@ -233,7 +233,7 @@ function isOfOtherTool(value: JsonValue): boolean {
   // Both names in other letters are a mistake of a manifest.
   const names = new Set(Object.keys(value).map((name) => name.toLowerCase()));
   if (names.has('apiversion') && names.has('kind')) return false;
-  // A number is the version of a format, as of a data source of Grafana.
+  // A number is the version of a format, as in a data source of Grafana.
   const isVersioned = value.apiVersion !== undefined && typeof value.apiVersion !== 'number';
   return !isVersioned && value.kind === undefined && !isFlatForm(value);
 }

@@ -126,7 +126,7 @@ export interface ApplyRequest {
 export interface Differences {
   /** The declared fields that differ. */
   readonly fields: readonly string[];
-  /** Field managers that have these fields now. Empty: the cluster does not say, as of a field that was removed. */
+  /** Field managers that have these fields now. Empty: the cluster does not say, for example if a field was removed. */
   readonly managers: readonly string[];
 }
 

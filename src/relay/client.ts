@@ -26,7 +26,7 @@ export interface RelayClientOptions extends Applicant {
   /** Absent: the agent has no certificate, and shows its token on every stream. */
   readonly certificates?: ClientCertificateSource;
   readonly capabilities: readonly string[];
-  /** As of the hello. */
+  /** Of the hello. */
   readonly ownNamespace?: string;
   readonly limits?: Partial<RelayLimits>;
 }

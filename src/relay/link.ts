@@ -10,9 +10,9 @@ import { clipText, ProtocolError, readReason, readText, sendableReason } from '.
 /** Frames over one stream: reading, writing and liveness. A {@link ProtocolError} in a frame ends the stream here. */
 export interface Link {
   /**
-   * Queues a small frame before those of {@link send} and never waits: if the reading loop waited for a write, two peers
-   * that both write would wait for each other. A newer frame of the same kind replaces a queued chunk acknowledgement,
-   * ping, pong, settings or roots.
+   * Queues a small frame before the frames of {@link send} and never waits: if the reading loop waited for a write, two peers
+   * that both write would wait for each other. A queued chunk acknowledgement, ping, pong, settings or roots is replaced by a newer
+   * frame of its kind.
    */
   post(frame: FrameInit): void;
   /** Writes a frame and resolves when the next may follow: false if the link is over. One at a time. */

@@ -3,11 +3,11 @@ import type { StreamEnd } from '../ports/transport.ts';
 
 /** The memory of one transfer that arrives. */
 export interface TransferAccount {
-  /** True: so many more bytes are held. False: there is no room, and `granted` is called when they are held. */
+  /** True: `bytes` more are held. False: there is no room, and `granted` is called when they are held. */
   reserve(bytes: number, granted: () => void): boolean;
-  /** Holds exactly so many bytes from now on. */
+  /** Holds exactly `bytes` from now on. */
   hold(bytes: number): void;
-  /** Chunks of so many bytes wait to be read; false: more than all transfers may have waiting. */
+  /** Chunks of `bytes` together wait to be read; false: more than all transfers may have waiting. */
   queue(bytes: number): boolean;
   /** Releases everything; nothing is granted any more. */
   close(): void;
@@ -27,7 +27,7 @@ const SMALL_BYTES = 1024 * 1024;
 const NEEDED: StreamEnd = {
   code: 'unavailable',
   reason: 'MemoryNeeded',
-  message: 'the transfer has held memory for long that those of other agents wait for',
+  message: 'the transfer has held memory for long while transfers of other agents waited for it',
 };
 
 type Account = ReturnType<typeof newAccount>;
@@ -67,9 +67,9 @@ function newState(deps: Deps) {
 }
 
 /**
- * Makes a memory of so many bytes. A transfer without room waits, and its sender with it, because the chunk is not acknowledged.
- * If the first that waits is granted nothing for `patienceMs`, the transfer with the slowest sender ends. So no session can keep
- * the others waiting for ever.
+ * Makes a memory of `bytes`. A transfer without room waits, and its sender with it, because the chunk is not acknowledged. If the
+ * first in the queue is granted nothing for `patienceMs`, the transfer with the slowest sender ends. So no session can keep the
+ * others waiting for ever.
  */
 export function createTransferMemory(deps: Deps): TransferMemory {
   const state = newState(deps);

@@ -84,7 +84,7 @@ function whyStopped(domains: Engine['domains'], cluster: string, key: ObjectKey)
   return all.find((tries) => tries.of.get(cluster, key)?.stopped === true)?.whyStopped;
 }
 
-/** Adds a request. Its time is higher than those of earlier requests, also if the clock was set back. */
+/** Adds a request. Its time is later than the time of any earlier request, also if the clock was set back. */
 function withRequest(
   { all = 0, objects }: AttemptRequest = { objects: {} },
   object: ObjectKey | undefined,

@@ -22,8 +22,8 @@ export interface DeadlinesDeps {
 }
 
 /**
- * A passed moment may set another deadline that has passed too. So many of these rounds are done in one settled commit, and the
- * rest in the next one, because the loop limits its rounds.
+ * Rounds of one settled commit. A passed moment may set another deadline that has passed too, which takes another round. The rest
+ * follows in the next commit, because the loop limits its rounds.
  */
 const ROUNDS = 4;
 

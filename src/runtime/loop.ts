@@ -14,7 +14,7 @@ import {
 
 /** Rounds of one commit in which recorders may stage more changes; more of them are a defect. */
 const MAX_ROUNDS = 10;
-/** Most records take a few microseconds, so the clock is read after so many. */
+/** Records between two looks at the clock: most records take a few microseconds. */
 const RECORDS_PER_LOOK = 16;
 
 export type Loop = ReturnType<typeof createLoop>;
@@ -251,7 +251,7 @@ function* piecesOf(sink: Sink, log: Log): Generator<undefined> {
   yield;
 }
 
-/** Asks each time after so many calls, and returns false otherwise. */
+/** Asks at every `calls`th call, and returns false otherwise. */
 function everySo(calls: number, ask: () => boolean): () => boolean {
   let count = 0;
   return () => {

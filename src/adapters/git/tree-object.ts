@@ -42,7 +42,7 @@ const USUAL: Readonly<Record<string, TreeEntry['kind'] | 'folder'>> = {
   '160000': 'submodule',
 };
 
-/** The type of a file in the upper bits of a mode, as of stat(2). */
+/** The type of a file in the upper bits of a mode, as in stat(2). */
 const TYPE_BITS = 0o170000;
 const KINDS = new Map<number, TreeEntry['kind'] | 'folder'>([
   [0o100000, 'file'],

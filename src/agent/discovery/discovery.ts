@@ -123,7 +123,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   }
 }
 
-/** The kinds of the snapshot without those of reports. */
+/** The kinds of the snapshot without kinds of reports. */
 function createKindList(gateways: ReturnType<typeof createGatewayWatch>) {
   let current: readonly KindState[] = [];
   /** The cluster's kinds that `current` was computed from. */

@@ -231,7 +231,7 @@ function definedKind(name: string, value: JsonObject | undefined): { readonly gr
 /** Reason of a result: the object is not owned any more, and stays. */
 export const RELEASED = 'Released';
 
-/** Reason of a result: the removal of a Namespace or CRD waits for that of objects in it. */
+/** Reason of a result: the removal of a Namespace or CRD waits until the objects in it are removed. */
 export const OCCUPIED = 'Occupied';
 
 /** Releasing the button starts the work at once; the retry is for a release without a hint. */

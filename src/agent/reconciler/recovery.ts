@@ -9,8 +9,8 @@ import { contentsOf, EMPTY_INVENTORY, type Inventory, recordsOf } from './invent
 export interface Recovered {
   readonly inventory: Inventory;
   /**
-   * The contents are those of the inventory, so drift correction may begin at once. Otherwise the agent waits for the
-   * server, and writes nothing of this before: the next start would trust it without proof.
+   * The contents match the inventory, so drift correction may begin at once. Otherwise the agent waits for the server, and
+   * writes nothing of this before: the next start would trust it without proof.
    */
   readonly trusted: boolean;
 }
@@ -49,7 +49,7 @@ function matches({ state, records }: Inventory, stored: StoredOutput | undefined
   return records.size === 0 || stored?.digest === state.digest;
 }
 
-/** Replaces the contents by those of live objects that carry our stamp and have the digest of their record. */
+/** Takes the contents from live objects that carry our stamp and have the digest of their record. */
 function withLiveContents({ state, records }: Inventory, live: LiveState): Inventory {
   const contents: [ObjectKey, StoredObject][] = [];
   for (const [key, { digest, nonce }] of records) {

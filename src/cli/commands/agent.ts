@@ -93,8 +93,8 @@ export function agentCommand(context: CliContext): CliCommand {
     .option('--key-file <file>', 'its key; both files are read each time the server is dialled');
   return command
     .kubeOptions({
-      cluster: 'the cluster; inside a pod, that of the pod if neither this nor --context is given',
-      namespace: "the agent's own namespace (default: that of the context or ServiceAccount, else fleetrelay)",
+      cluster: "the cluster (default inside a pod, without --context: the pod's own cluster)",
+      namespace: "the agent's own namespace (default: the namespace of the context or ServiceAccount, else fleetrelay)",
     })
     .option('--leader-elect', 'of several replicas let one lead; the default')
     .option('--no-leader-elect', 'this is the only replica, for certain: lead without a Lease')

@@ -8,7 +8,7 @@ import { SOURCE_COLUMNS } from '../views.ts';
 import { syncCommand } from './source-sync.ts';
 import { suspendCommands } from './suspend.ts';
 
-/** Shorter beginnings are too easily those of another revision than the one that the person has looked at. */
+/** Another revision than the one that the person has looked at can easily have the same shorter beginning. */
 const SHORTEST = 6;
 
 /** `fleetrelay source list|sync|accept|suspend|resume`. */

@@ -60,5 +60,5 @@ export interface AgentDomain {
   readonly ofReplica?: (replica: AgentReplica) => Promise<DomainOfReplica | undefined>;
 }
 
-/** Adds the metrics of a domain to those of a process, once. */
+/** Adds the metrics of a domain to a process, once. */
 export type OpenAgentDomain = (process: AgentProcess) => AgentDomain;

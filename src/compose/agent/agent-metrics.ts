@@ -113,7 +113,7 @@ const GAUGES: readonly (readonly [name: string, help: string, read: (health: Age
   ['output_sequence', 'Sequence of the last accepted output.', ({ position }) => position.sequence],
 ];
 
-/** Adds the metrics of the agent's state. Those of its health have no samples while this process does not run the agent. */
+/** Adds the metrics of the agent's state. Metrics of its health have no samples while this process does not run the agent. */
 export function agentMetrics(set: MetricSet, agent: HealthSubject): void {
   for (const [name, help, read] of GAUGES) {
     set.gauge(`fleetrelay_agent_${name}`, help, [], () => {

@@ -38,7 +38,7 @@ export interface LinkedAgentOptions extends CommonAgentOptions, Pick<RunIo, 'cwd
   readonly env?: RunIo['env'];
   /** Random, one per process. */
   readonly instance: string;
-  /** Capabilities beside those of every agent. */
+  /** Capabilities that not every agent has. */
   readonly capabilities: readonly string[];
   /** The agent's namespace, if it refuses objects in it. */
   readonly ownNamespace?: string;

@@ -9,7 +9,7 @@ const LONGEST_LINE = 8_000;
 /** Member names (lower-case, without `_`, `-` and `.`) whose value is a secret, or may be. */
 const SECRET_NAME =
   /(password|passwd|passphrase|secret|token|credential|apikey|accesskey|privatekey|authorization|cookie|dsn|connectionstring)/;
-/** More of them, where a name is that of an environment variable. */
+/** More such names of environment variables. */
 const SECRET_VARIABLE = /(pass|pwd|auth|key|webhook|salt)/;
 /** Names that only speak of a secret: where it is, how long it lives. */
 const HARMLESS_NAME =

@@ -16,7 +16,7 @@ type Kind = keyof typeof KINDS;
 /** Where the settings of VS Code for a repository lie. */
 export const EDITOR_SETTINGS = '.vscode/settings.json';
 
-/** Which files have which schema; those of Kubernetes the extension YAML has itself. */
+/** Which files have which schema. The extension YAML has the schemas of Kubernetes itself. */
 const ASSIGNED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(KINDS).map(([kind, files]) => [`./${schemaPath(kind as Kind)}`, files])),
   kubernetes: 'apps/**/*.yaml',

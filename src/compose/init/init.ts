@@ -111,7 +111,7 @@ This repository says what the clusters of a fleet should be. fleetrelay makes th
 - \`placements/\`: which manifests go to which clusters
 - \`fleet/\`: guards and other settings of the fleet
 - \`.fleetrelay/schemas/\`: the schemas of these kinds, which editors read (VS Code with the extension YAML); after an upgrade
-  \`fleetrelay init\` writes them again, and \`fleetrelay schema export\` writes those of all kinds
+  \`fleetrelay init\` writes them again, and \`fleetrelay schema export\` writes the schemas of all kinds
 
 Before a commit:
 

@@ -39,7 +39,7 @@ function keyOf({ severity, reason, message, at }: EngineDiagnostic): string {
   return JSON.stringify([severity, reason, message, at]);
 }
 
-/** As of {@link displayDiagnostic}. */
+/** See {@link displayDiagnostic}. */
 async function sentenceOf({ severity, message, hint, at: [first] }: EngineDiagnostic, { place }: PlanDeps) {
   const where = first === undefined ? '' : `${await place({ ...first, side: 'after' })}: `;
   return `${where}${severity}: ${message}${hint === undefined ? '' : ` (${hint})`}`;

@@ -15,7 +15,7 @@ const MODULE = import.meta.url.endsWith('.ts') ? './plan-process.ts' : '../plan-
 
 const START = 'import(process.argv[1]).then(({ runPlanProcess }) => runPlanProcess())';
 
-/** So many changed files are one message. */
+/** Changed files in one message. */
 const PART = 200;
 /** Of what the process writes to standard error, in characters. */
 const MOST_SAID = 4_000;

@@ -54,7 +54,7 @@ export interface Rendering {
   readonly isInvalid: boolean;
 }
 
-/** A diagnostic with a path relative to a folder of the request; that of a file of a domain is `given` by the request. */
+/** A diagnostic with a path relative to a folder of the request. The path of a file of a domain is `given` by the request. */
 export interface Finding {
   readonly folder: 'repository' | 'clusters' | 'given';
   readonly diagnostic: Diagnostic;

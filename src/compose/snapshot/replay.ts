@@ -33,7 +33,7 @@ export interface Replay {
   readonly more: number;
 }
 
-/** So many differences are listed. */
+/** Most differences that are listed. */
 const LISTED = 20;
 
 /** An engine with the inputs of a recording, and what it had computed. */

@@ -62,7 +62,7 @@ interface Sole {
   readonly value: readonly Contribution<unknown>[];
 }
 
-/** Decides a cell. `last`: of the cell before; returns that of this one. */
+/** Decides a cell. `last`: the result for the cell before. */
 function settle(node: DerivedNode, touched: Touch, last: Sole | undefined): Sole | undefined {
   const { cell, origin, scope: scopeBefore } = touched;
   const { scopes } = node.kernel;

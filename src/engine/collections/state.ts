@@ -85,7 +85,7 @@ export interface PastStore {
   readonly partitions: Map<string, PastPartition>;
   /** Partitions that were empty. */
   readonly filled: Partition[];
-  /** Entries at the barrier minus entries now, without those of `filled`. */
+  /** Entries at the barrier minus entries now, without the partitions in `filled`. */
   difference: number;
 }
 
@@ -103,7 +103,7 @@ export interface Past {
   show(): void;
   /** Shows the present state again. */
   hide(): void;
-  /** The present state is that of the barrier. */
+  /** From now on the present state is the state of the last barrier. */
   forget(): void;
   /** The addresses of a store that readers outside must not see as they are; undefined: all can be seen as they are. */
   ofStore(store: Store): PastStore | undefined;

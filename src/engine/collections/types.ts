@@ -128,7 +128,7 @@ export interface JoinDerivation<Left, Right, Result>
   extends Omit<Derivation<unknown, Result>, 'from' | 'partition' | 'keys' | 'compute' | 'scope'> {
   readonly left: Collection<Left>;
   readonly right: Collection<Right>;
-  /** As of {@link Derivation}, in union with the scopes of both sides. */
+  /** See {@link Derivation}. The union of this scope and the scopes of both sides counts. */
   readonly scope?: (entry: JoinedEntry<Left, Right>, read: Reader) => Iterable<string>;
   readonly compute: (entry: JoinedEntry<Left, Right>, read: Reader, emit: Emit<Result>) => void;
 }

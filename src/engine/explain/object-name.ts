@@ -37,7 +37,7 @@ function keysIn(engine: Engine, cluster: string, name: ObjectName): readonly Obj
 /** A declaration of an engine kind, or an object of such a kind that has only a status. */
 export interface DeclarationName {
   readonly kind: EngineKind;
-  /** As of its declaration. */
+  /** Of its declaration. */
   readonly key: string;
   /** `KIND/NAMESPACE/NAME` or `KIND/NAME`. */
   readonly display: string;

@@ -130,7 +130,7 @@ function documentCause(
   return { type: 'document', change: 'unreadable', at, ...(why === undefined ? {} : { why }) };
 }
 
-/** The causes that other declarations are, by file, and those of the FleetPolicy, which can concern every object. */
+/** Changed declarations as causes, by file; and apart from them the FleetPolicy, which can concern every object. */
 function ruleChanges(changes: readonly Change<Declared>[]) {
   const byFile = new Map<string, PlanCause[]>();
   const policy: PlanCause[] = [];

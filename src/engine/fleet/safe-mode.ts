@@ -23,9 +23,7 @@ export interface LiveReads {
   readonly kinds: readonly string[];
   /** Those that these makers read. */
   ofMakers(makers: readonly Maker[]): readonly string[];
-  /**
-   * Those of which objects of a kind can have been computed by these makers; all that a maker reads if it does not make that kind now.
-   */
+  /** What these makers can have read to make objects of a kind; all that a maker reads if it does not make that kind now. */
   neededFor(kind: string, makers: readonly Maker[]): readonly string[];
 }
 
@@ -37,7 +35,7 @@ export function joinLiveReads(tables: ReadonlyMap<string, LiveKinds>): LiveReads
   const kinds = allOf(tables.values());
   const needed = (kind: string, some: readonly LiveKinds[]): readonly string[] =>
     some.some((table) => Object.hasOwn(table, kind)) ? some.flatMap((table) => table[kind] ?? []) : allOf(some);
-  /** Those of a domain that is not listed any more may be any. */
+  /** A domain that is not listed any more may have read any kind. */
   const tablesOf = (maker: Maker): readonly LiveKinds[] => {
     const own = maker === undefined ? undefined : tables.get(maker);
     return own === undefined ? [...tables.values()] : [own];

@@ -43,7 +43,7 @@ export function documentRefOf(address: EntryAddress): DocumentRef {
   return { ...origin, identity };
 }
 
-/** Derives the documents of all readable files, and judges each by the rights of its source. `judges`: those of domains. */
+/** Derives the documents of all readable files, and judges each by the rights of its source. `judges`: of the domains. */
 export function deriveDocuments(
   graph: Graph,
   files: Collection<FileValue>,

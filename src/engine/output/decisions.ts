@@ -30,7 +30,7 @@ export interface ObjectDecision extends ObjectMeta {
 export interface KeepDecision extends ObjectMeta, Hold {
   readonly type: 'keep';
   readonly digest: Digest;
-  /** As of the ledger entry. */
+  /** From the ledger entry. */
   readonly serves?: string;
   /** A domain wants it. */
   readonly isDerived?: true;
@@ -40,7 +40,7 @@ export interface KeepDecision extends ObjectMeta, Hold {
 export interface Removal extends ObjectMeta {
   readonly type: 'remove';
   readonly digest: Digest;
-  /** As of the ledger entry. */
+  /** From the ledger entry. */
   readonly unproven?: true;
   /** Why the agent never removes the object, but only ends to manage it; absent: it removes it. */
   readonly stays?: Hold;
@@ -224,8 +224,8 @@ function whileSeen(
 }
 
 /**
- * The makers of the object and of the one that the cluster has. One more is not known if the change can depend on further clusters: on
- * those of contenders, or of required objects.
+ * The makers of the object and of the one that the cluster has. An unknown maker is added if the change can depend on clusters of
+ * contenders or required objects.
  */
 function makersOf(
   decision: ObjectDecision | Removal,

@@ -40,7 +40,7 @@ export function electCandidate({ read, inputs, entry }: Subject, candidates: rea
   return election.type === 'won' && isOpen && isFrom(election.winner, entry) ? { type: 'contested' } : election;
 }
 
-/** Of the contenders that domains have made, only those of one may win: of the one that has the object, else of the first. */
+/** Leaves contenders of one domain: the domain that has the object, else the first. Contenders that no domain has made stay. */
 function withoutLaterDomains(
   contenders: readonly Contender<Candidate>[],
   order: readonly string[],

@@ -163,7 +163,7 @@ function clusterAndFleet({ partition, value: isProven }: Entry<boolean>): readon
   return isProven ? [partition, FLEET] : [partition];
 }
 
-/** Number of removals that are judged: without those of `released`. */
+/** Number of removals that are judged, without removals in `released`. */
 function proposedIn(
   read: Reader,
   removals: Index<Decision>,

@@ -24,7 +24,7 @@ export interface Barred {
 export interface RefusedReads {
   readonly rights: Collection<SourceRights>;
   readonly documentsByFile: Index<DocumentValue>;
-  /** As of {@link indexShared}. */
+  /** See {@link indexShared}. */
   readonly sharedByKey: Index<Assignment>;
   readonly files: Collection<FileValue>;
   readonly placementIndexes: PlacementIndexes;

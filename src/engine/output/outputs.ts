@@ -138,7 +138,7 @@ function guardedUpdate(at: GuardReader, key: ObjectKey, value: ObjectDecision): 
   return { digest, origins, scope, ...hold };
 }
 
-/** The groups of the Namespace and of the CustomResourceDefinitions that contain an object, as of {@link contentsOf}. */
+/** The groups of {@link contentsOf} for the Namespace and the CustomResourceDefinitions that contain an object. */
 function containersOf(cluster: string, key: ObjectKey): readonly string[] {
   const { group, namespace } = objectRefOf(key);
   return [

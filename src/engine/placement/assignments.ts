@@ -32,13 +32,13 @@ export interface Assignment {
 
 /** By what the Placements of a file are found. */
 export interface PlacementIndexes {
-  /** As of {@link indexByFolder}. */
+  /** See {@link indexByFolder}. */
   readonly byFolder: Index<PlacementValue>;
   /** Sources that have Placements, by the sources whose files these may select. */
   readonly selectors: Index<SelectedSources>;
   /** Sources by the other sources whose files their Placements may select, if they have any. */
   readonly allowed: Index<SourceRights>;
-  /** By source: the steps of matching one of its files with the Placements of each other source, as of {@link shareOfPath}. */
+  /** By source: the most steps of matching one of its files with the Placements of each other source ({@link shareOfPath}). */
   readonly shares: Collection<number>;
 }
 

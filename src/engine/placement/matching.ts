@@ -35,11 +35,11 @@ function folderGroup(source: string, folder: string): string {
 
 /** How Placements are looked for. */
 interface Looking<Value> {
-  /** As of {@link indexByFolder}. */
+  /** See {@link indexByFolder}. */
   readonly byFolder: Index<Value>;
   /** The sources whose Placements are matched. */
   readonly sources: Iterable<string>;
-  /** By source: the share of each of its files, as of {@link shareOfPath}. */
+  /** By source: the {@link shareOfPath} of each of its files. */
   readonly shares: Collection<number>;
   /** Inside a computation its reader. */
   readonly look?: Look;
@@ -73,14 +73,14 @@ const FOREIGN_STEPS_PER_CHARACTER = 800;
 
 /**
  * The steps of matching all files of one source with the Placements of other sources. So no source decides about the files of another
- * one, and the steps of a source have a bound that does not depend on others. As many as a source has by default for its own Placements.
+ * one, and the steps of a source have a bound that does not depend on others. A source has the same default for its own Placements.
  */
 export const MOST_FOREIGN_STEPS = defaultRevisionLimits.matchingSteps;
 
 /**
- * The steps of matching each file of a source with the Placements of each other source, so that those of all `files` with all
- * `selectors` are within {@link MOST_FOREIGN_STEPS}. The number of files is rounded up by less than a fifth, so that a file more or less
- * seldom changes what is within the limit.
+ * Most steps of matching one file of a source with the Placements of one other source. All `files` with all `selectors` are then
+ * within {@link MOST_FOREIGN_STEPS}. The number of files is rounded up by less than a fifth, so that a file more or less seldom
+ * changes what is within the limit.
  *
  * @param files of the source that have documents
  * @param selectors sources that may select its files
@@ -91,8 +91,8 @@ export function shareOfPath(files: number, selectors: number): number {
 }
 
 /**
- * The steps of matching a path with all Placements of the source `by`. If that is the own source of the path, the limits of a revision
- * bound them too. `share`: as of {@link shareOfPath}.
+ * Most steps of matching a path with all Placements of the source `by`. If `by` is the path's own source, the limits of a revision
+ * bound them too. `share`: see {@link shareOfPath}.
  */
 export function mostSteps({ source, path }: Origin, by: string, share = MOST_STEPS_OF_PATH): number {
   if (source === by) return MOST_STEPS_OF_PATH;
@@ -100,8 +100,8 @@ export function mostSteps({ source, path }: Origin, by: string, share = MOST_STE
 }
 
 /**
- * Finds the Placements that select a file. The steps of each source count apart, so that one whose Placements need too many leaves
- * those of other sources as they are.
+ * Finds the Placements that select a file. The steps of each source count apart: a source with Placements that need too many steps
+ * does not affect other sources.
  */
 export function selectFile<Value extends Matched>(
   file: Origin,

@@ -61,7 +61,7 @@ function isSameRights(a: SourceRights | undefined, b: SourceRights | undefined):
   return a === b || jsonEquals(a as unknown as JsonValue, b as unknown as JsonValue);
 }
 
-/** A Placement document that the rights of its source refuse. Partition: its source. Key: as of the document. */
+/** A Placement document that the rights of its source refuse. Partition: its source. Key: the document's. */
 export interface RefusedPlacement {
   readonly origin: Origin;
   readonly globs: GlobsByFolder;

@@ -30,7 +30,7 @@ import {
 /** What the status of clusters is derived from. */
 interface ClusterStatusInputs extends EngineInputs, SafeModeReads {
   readonly clusters: Collection<ClusterValue>;
-  /** As of `indexProgress`. */
+  /** See `indexProgress`. */
   readonly progressBySubject: Index<Progress>;
   readonly mode: Collection<SafeModeValue>;
   readonly unseen: Collection<UnseenValue>;

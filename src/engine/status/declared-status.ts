@@ -9,7 +9,7 @@ import type { Declarations, Declared } from '../fleet/declared.ts';
 import type { FileValue } from '../inputs.ts';
 import { type LostWant, lostTo, subjectOfDocument } from '../output/lost-wants.ts';
 
-/** The status of an object of an engine kind from one domain. Partition: the id of its kind. Key: as of its declaration. */
+/** The status of an object of an engine kind from one domain. Partition: the id of its kind. Key: its declaration's. */
 export interface StatusPart {
   readonly conditions: readonly ConditionValue[];
   /** Conditions that others write: a file has them too, and a custom resource keeps them by itself. */
@@ -20,7 +20,7 @@ export interface StatusPart {
   readonly conditionLists?: Readonly<Record<string, readonly ConditionValue[]>>;
   /** Members of the status that get `lastUpdateTime`, or whose items do; it changes only when something else in them does. */
   readonly timedFields?: Readonly<Record<string, JsonObject | readonly JsonObject[]>>;
-  /** Moments in the status, RFC 3339; null: that of the writing. */
+  /** Moments in the status, RFC 3339; null: the moment of writing. */
   readonly moments?: Readonly<Record<string, string | null>>;
   /** Fields that the status must not have any more. */
   readonly absentFields?: readonly string[];
@@ -124,7 +124,7 @@ function withLost(
   return [...conditions.filter(({ type }) => !told.some((each) => each.type === type)), ...told];
 }
 
-/** The file on the status branch of the object with this key among those of its kind. */
+/** The file on the status branch of the declaration of this kind and key. */
 export function statusPathOf(
   kind: EngineKind,
   key: string,

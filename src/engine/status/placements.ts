@@ -52,7 +52,7 @@ interface TallyDeps {
   readonly placements: Collection<PlacementValue>;
   readonly placementIndexes: PlacementIndexes;
   readonly progress: Collection<Progress>;
-  /** As of `indexProgress`. */
+  /** See `indexProgress`. */
   readonly progressBySubject: Index<Progress>;
   /** Partition empty, key the name of the Placement. */
   readonly tallies: Input<Tally>;

@@ -242,7 +242,7 @@ export const asCommitted: Lookups = {
   first: (index, group, count) => index.first(group, count),
 };
 
-/** Tallies the objects of a subject. `index`: as of `indexProgress`. */
+/** Tallies the objects of a subject. `index`: see `indexProgress`. */
 export function tallyOf(look: Lookups, index: Index<Progress>, subject: string): Tally {
   const without = countEach(progressStates, (state) => look.count(index, stateGroup(subject, state)));
   const health = countEach(healthStates, (state) => look.count(index, healthGroup(subject, state)));
@@ -277,7 +277,7 @@ export const emptyTally: Tally = {
   drifted: 0,
 };
 
-/** Adds up two tallies; `worst` is that of the first one that has one. */
+/** Adds up two tallies. `worst`: from the first tally that has it. */
 export function addTallies(a: Tally, b: Tally): Tally {
   return {
     ...b,

@@ -17,7 +17,7 @@ import {
   tallyOfList,
 } from './progress.ts';
 
-/** The objects of a cluster as of the last commit; with a source, those that come from it. */
+/** The objects of a cluster as of the last commit; with a source: only objects that come from it. */
 export function clusterTally({ indexes }: Engine, cluster: string, source?: string): Tally {
   return tallyOf(asCommitted, indexes.progressBySubject, clusterSubject(cluster, source));
 }

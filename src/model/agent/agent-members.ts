@@ -34,7 +34,7 @@ const CARE = members(
   },
 );
 
-/** The members of domains in the settings of agents: a registry like that of the kinds, which both ends of the relay and the inventory read. */
+/** The registry of the members that domains add to the settings of agents. Both ends of the relay and the inventory read it. */
 export const domainMembers: Readonly<Record<string, DomainMember>> = {
   injector: { check: INJECTOR, capability: TAKES_INJECTOR },
   care: { check: CARE },

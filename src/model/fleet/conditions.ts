@@ -21,7 +21,7 @@ export interface Condition extends ConditionValue {
   readonly lastUpdateTime?: string;
 }
 
-/** The rules of conditions: those of `metav1.Condition`, or those of Gardener. */
+/** Whose rules conditions follow: `metav1.Condition` or Gardener. */
 export type ConditionForm = 'metav1' | 'gardener';
 
 /** A written condition as it was before its times were added. */

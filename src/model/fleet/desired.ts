@@ -168,7 +168,7 @@ export interface DecodedFile {
    * to it and are no manifests. Absent if the file cannot be parsed.
    */
   readonly parts?: readonly string[];
-  /** Of a kustomization: those of its parts that are manifests, and whether it changes their fields, or their names. */
+  /** Of a kustomization: the parts that are manifests, and whether it changes their fields, or their names. */
   readonly kustomization?: {
     readonly resources: readonly string[];
     readonly isPatching: boolean;

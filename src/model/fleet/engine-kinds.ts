@@ -23,8 +23,8 @@ interface EngineKindRow {
   /** The types of the conditions that fleetrelay writes. It removes those that no longer apply, and leaves all others. */
   readonly ownConditions: readonly string[];
   /**
-   * The rules of its conditions; absent: those of `metav1.Condition`. Conditions of Gardener have `lastUpdateTime` and
-   * `codes`, may be `Progressing`, and have no `observedGeneration`.
+   * The rules of its conditions; absent: `metav1.Condition`. Conditions of Gardener have `lastUpdateTime` and `codes`, may be
+   * `Progressing`, and have no `observedGeneration`.
    */
   readonly conditionForm?: 'gardener';
   /** The status of its custom resources has their `uid` and `observedGeneration`. */
@@ -282,7 +282,7 @@ export interface DeclaredName {
 }
 
 /**
- * The key of a declaration among those of its kind; of several declarations with one key, one is in force. `NAME`, or
+ * The key of a declaration, unique in its kind. If several declarations have one key, one of them is in force. `NAME`, or
  * `NAMESPACE/NAME` for a kind whose names are per namespace (`NAME` if the document names no namespace), with `@MESH`
  * outside Kubernetes; empty for a kind of which a fleet has one object.
  */

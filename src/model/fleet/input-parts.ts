@@ -2,10 +2,10 @@ import type { InputDelta } from '../agent/agent.ts';
 import { contentLength } from '../objects/live-object.ts';
 import { BUCKETS, bucketOf } from '../text/digest.ts';
 
-/** A part has at most so many records, and only its last record goes beyond this length of contents. */
+/** Most records of a part, and the length of contents after which it ends. */
 export const PART_RECORDS = 500;
 const PART_LENGTH = 1024 * 1024;
-/** Hashing so many keys takes about five milliseconds. */
+/** Keys that are sorted at once. Hashing them takes about five milliseconds. */
 const SORTED_AT_ONCE = 5_000;
 
 type InputPart = Pick<InputDelta, 'upserts' | 'removals'>;

@@ -214,7 +214,7 @@ export interface RelayListenConfig {
 /** The listener for Envoys. */
 export interface XdsConfig {
   readonly listen: BindAddress;
-  /** Clusters whose endpoints Envoys receive, besides those of declared data planes. */
+  /** The clusters that endpoints for Envoys come from, besides the declared data planes. */
   readonly endpointsFromClusters: readonly string[];
 }
 
@@ -236,7 +236,7 @@ export interface RelayConfig {
   readonly audit: { readonly file?: string; readonly fileBytes: number; readonly files: number };
   readonly statusGit: {
     readonly enabled: boolean;
-    /** Repository of the branch; absent: that of a git source. */
+    /** Repository of the branch; absent: the repository of a git source. */
     readonly url?: string;
     /** The git source; absent: the first one. */
     readonly source?: string;

@@ -103,7 +103,7 @@ export function outOfReach(source: string, cluster: string): string {
   return `source ${source} may not reach cluster ${cluster} (allow.targets of the source in the RelayConfig)`;
 }
 
-/** Why a source may not have a document of this content; undefined: it may. `judges`: those of domains. */
+/** Why a source may not have a document of this content; undefined: it may. `judges`: of the domains. */
 export function refusalOf(
   rights: SourceRights | undefined,
   source: string,
@@ -140,7 +140,7 @@ function refusedDeclaration(
   return judge?.(rights, source, content.value, content.key);
 }
 
-/** Why a source may not have this declaration of a kind that it may have; `key`: as of `declarationKey`. */
+/** Why a source may not have this declaration of a kind that it may have; `key`: see `declarationKey`. */
 type Judge<Kind extends EngineKind> = (
   rights: SourceRights,
   source: string,

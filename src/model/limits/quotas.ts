@@ -13,7 +13,7 @@ export const DEFAULT_QUOTAS: ClusterSize = { objects: 100_000, bytes: 256 * 1024
 /** What of a cluster is above its quota. */
 export interface Excess {
   readonly what: keyof ClusterSize;
-  /** At least so many: the count stops when there are too many. */
+  /** A lower bound: the count stops when there are too many. */
   readonly number: number;
   readonly limit: number;
 }

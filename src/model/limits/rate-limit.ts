@@ -38,7 +38,7 @@ interface Bucket {
 function createBuckets(monotonic: () => number, { burst, perSecond }: Rate) {
   const buckets = new Map<string, Bucket>();
   return {
-    /** The bucket of a key, refilled up to now. That of a new key is full. */
+    /** The bucket of a key, refilled up to now. A new key has a full bucket. */
     refilled(key: string): Bucket {
       const at = monotonic();
       const bucket = buckets.get(key) ?? { left: burst, at };

@@ -47,7 +47,7 @@ export function mostPathBytes({ entries }: Pick<RevisionLimits, 'entries'>): num
   return PATH_BYTES * entries;
 }
 
-/** The wildcards that the globs of all Placements of a revision may have together, as those of all its ignore rules. */
+/** The wildcards that the globs of all Placements of a revision may have together. The same number holds for all its ignore rules. */
 export const MOST_WILDCARDS = 5_000;
 
 /**

@@ -70,7 +70,7 @@ export function contentLength(object: Pick<LiveObject, 'bytes' | 'content' | 'te
   return object.bytes ?? object.content?.length ?? object.text?.length ?? 0;
 }
 
-/** Length of the texts whose values stay at least: those of a part of a snapshot, which several computations read in one commit. */
+/** Length of texts whose values are kept at least: a part of a snapshot, which several computations read in one commit. */
 const KEPT_LENGTH = 2 * 1024 * 1024;
 const KEPT_OBJECTS = 2_000;
 

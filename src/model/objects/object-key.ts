@@ -81,12 +81,12 @@ export function nameOfKind({ group, kind }: Pick<ObjectRef, 'group' | 'kind'>): 
   return `${group}/${kind}`;
 }
 
-/** The name of the key's kind, as of {@link nameOfKind}. */
+/** The name of the key's kind: see {@link nameOfKind}. */
 export function kindOf(key: ObjectKey): string {
   return key.slice(0, key.indexOf('/', key.indexOf('/') + 1));
 }
 
-/** The kind without its group; of a name as of {@link nameOfKind}. */
+/** The kind without its group. `name`: see {@link nameOfKind}. */
 export function kindWithoutGroup(name: string): string {
   return name.slice(name.indexOf('/') + 1);
 }

@@ -45,7 +45,7 @@ function waitsOf({ clusters }: PlanView): Readonly<Record<string, string>> {
   );
 }
 
-/** Changes that only one of the plans has, those of several clusters together. */
+/** Changes that only one of the plans has. The same change in several clusters is one text. */
 function movedChanges(before: PlanView, now: PlanView): readonly string[] {
   const [older, newer] = [changesOf(before), changesOf(now)];
   const all = [...new Set([...older.keys(), ...newer.keys()])].sort(compareText);

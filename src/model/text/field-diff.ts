@@ -4,7 +4,7 @@ import { compareText, isJsonObject, type JsonObject, type JsonValue, jsonEquals 
 
 /** One field that differs between two versions of an object. */
 export interface FieldChange {
-  /** As of {@link displayPath}. An index is that of the newer list, or of the older one for a removed item. */
+  /** See {@link displayPath}. An index counts in the newer list, or in the older list for a removed item. */
   readonly path: string;
   /** Absent: the older version has no such field. */
   readonly before?: JsonValue;

@@ -71,8 +71,8 @@ export function mappedIpv4({ family, value }: Ip): Ip | undefined {
 }
 
 /**
- * Parses an IP address as Go does: without leading zeros, and an IPv4 address in the form of IPv6 is that of IPv4. Undefined
- * if the text is none.
+ * Parses an IP address as Go does: leading zeros are refused, and an IPv4 address in the form of IPv6 becomes IPv4. Undefined if
+ * the text is none.
  */
 export function parseStrictIp(text: string): Ip | undefined {
   const ip = parseIp(text);

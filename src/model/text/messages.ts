@@ -56,7 +56,7 @@ function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** The text, or its beginning and how long it was, in at most so many characters (50 or more). `hasMore`: it was cut before. */
+/** The text, or its beginning and how long it was, in at most `most` characters (50 or more). `hasMore`: it was cut before. */
 export function cutText(text: string, most: number, hasMore = false): string {
   if (text.length <= most) return text.toWellFormed();
   const note = `... cut, ${hasMore ? 'more than ' : ''}${text.length} characters`;

@@ -1,6 +1,6 @@
 /**
  * Whether a name matches any of the globs. `*` stands for any number of any characters, "/" included; everything else for
- * itself. The work is at most the length of the name times that of the globs.
+ * itself. The work is at most the length of the name times the length of the globs.
  */
 export function matchesAnyName(globs: readonly string[], name: string): boolean {
   return globs.some((glob) => matchesName(glob, name));

@@ -27,7 +27,7 @@ const NAMED_CLASS = /\[:\^?\w{1,16}:\]/y;
  * the pattern, and what follows it does not count.
  */
 export function mostInstructions(pattern: string): number {
-  // Of each open group: the instructions of all before the last part, and those of the last part, which may be repeated.
+  // Instructions of each open group: before its last part, and in its last part, which may be repeated.
   const groups = [{ before: 0, last: 0 }];
   // What it takes to read the tokens. A token is read once, also in a part that is repeated.
   let reading = 0;

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 
 /*
  * The JSON form of Protocol Buffers, as Kuma reads it: field names in camelCase or snake_case, integers also as text, enums
- * as names or numbers, durations as those of Go, and null for the zero value.
+ * as names or numbers, durations as in Go, and null for the zero value.
  */
 
 /** Members whose keys are the user's own, not names of fields. */

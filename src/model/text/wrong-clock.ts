@@ -3,5 +3,5 @@
  * is wrong, or a clock is.
  */
 export const NOT_YET_VALID =
-  'is not valid yet: the clock of this machine is behind, or that of the server was ahead when its certificate was made; set both clocks';
+  "is not valid yet: this machine's clock is behind, or the server's clock was ahead when its certificate was made; set both clocks";
 export const HAS_EXPIRED = 'has expired, or the clock of this machine is ahead';

@@ -11,7 +11,7 @@ export interface BucketedMap<Key extends string, Value> extends ReadonlyMap<Key,
   with(put: Iterable<readonly [Key, Value]>, drop?: Iterable<Key>): BucketedMap<Key, Value>;
   /** As `snapshotDigest` over the keys and the texts of their values. Hashes the buckets that were not hashed before. */
   digest(): Digest;
-  /** Keys whose values differ from those of `other`, absent ones included. Looks into buckets that are not shared. */
+  /** Keys whose values differ from the values in `other`, absent ones included. Looks only into buckets that are not shared. */
   changedSince(other: BucketedMap<Key, Value>): Iterable<Key>;
   /** For `changedSince`. */
   readonly buckets: ReadonlyMap<number, { readonly values: ReadonlyMap<Key, Value> }>;

@@ -143,7 +143,7 @@ class TextBlock {
     const params = { [constants.ZSTD_c_compressionLevel]: 1 };
     const packed = zstdCompressSync(content, { params, chunkSize: pieceToCompress(content.length) });
     this.#isCompressed = packed.length < content.length / 2;
-    // A copy, because the memory of the contents is used again, and that of the result may be larger.
+    // A copy, because the memory of the contents is used again, and the buffer of the result may be larger than it.
     this.#content = Uint8Array.from(this.#isCompressed ? packed : content);
   }
 

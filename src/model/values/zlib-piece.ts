@@ -4,14 +4,14 @@ const LARGEST = 64 * 1024;
 const USUAL_RATIO = 6;
 
 /**
- * The option `chunkSize` for compressing so many bytes: zlib allocates a buffer of this size for each piece of the result. V8 marks
+ * The option `chunkSize` for compressing `length` bytes: zlib allocates a buffer of this size for each piece of the result. V8 marks
  * the whole heap after some thousands of buffers of the default size, 64 KiB, and most results are small.
  */
 export function pieceToCompress(length: number): number {
   return pieceFor(length / 2);
 }
 
-/** As {@link pieceToCompress}, for decompressing so many bytes. */
+/** As {@link pieceToCompress}, for decompressing `length` bytes. */
 export function pieceToDecompress(length: number): number {
   return pieceFor(length * USUAL_RATIO);
 }

@@ -66,7 +66,7 @@ export function readPair({
   if (read === undefined) return problem('the client certificate is no certificate in PEM form');
   try {
     const isOwn = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
-    return isOwn ? ok(read) : problem('the key is not that of the client certificate');
+    return isOwn ? ok(read) : problem('the key does not belong to the client certificate');
   } catch (error) {
     return problem(`the key of the client certificate cannot be read (${errorText(error)})`);
   }
@@ -121,7 +121,7 @@ export function judgeCertificate(
     return mismatch('the certificate that was shown is of another fleet');
   }
   if (!names.includes(cluster) || (identity !== undefined && identity.cluster !== cluster)) {
-    return mismatch('the certificate that was shown is not that of the cluster that it was sent with');
+    return mismatch('the certificate does not belong to the cluster name it was sent with');
   }
   return undefined;
 }

@@ -9,7 +9,7 @@ const FORM = /^fre1_(0|[1-9]\d{0,14})_([1-9]\d{0,14})_([0-9a-f]{32})?_[A-Za-z0-9
 
 /** What an enrolment token states. */
 export interface EnrolmentToken {
-  /** Of the tokens of its cluster: a renewal makes those of earlier generations invalid. */
+  /** The generation of its cluster's tokens: a renewal makes earlier generations invalid. */
   readonly generation: number;
   /** Whole seconds since 1970. */
   readonly expiresAt: number;

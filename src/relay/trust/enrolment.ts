@@ -29,7 +29,7 @@ const NONE: AgentCredentials = { key: '', certificate: '', roots: '', requestedK
 const RENEW_AFTER = 2 / 3;
 const SPREAD = 1 / 20;
 /**
- * Every so many failed attempts the agent shows a refused or expired pair again: the server may have found its authority
+ * Number of failed attempts after which the agent shows a refused or expired pair again: the server may have found its authority
  * again, or the clock may be wrong.
  */
 const SHOW_DOUBTED_EVERY = 8;

@@ -35,7 +35,7 @@ export function connectionToken(secret: Uint8Array, subject: string, generation 
   return `${RENEWED_PREFIX}${generation}_${stated}${derive(`token\u0000${subject}\u0000${generation}`)}`;
 }
 
-/** The subject that a token states, which proves nothing yet; undefined: it states none, as that of a cluster. */
+/** The subject that a token states, which proves nothing yet; undefined: it states none, like the token of a cluster. */
 export function statedSubject(token: string): string | undefined {
   const stated = STATED.exec(token)?.[1];
   return stated === undefined ? undefined : Buffer.from(stated, 'base64url').toString();

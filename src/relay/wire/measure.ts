@@ -13,7 +13,7 @@ interface PartMeasure {
 export const PART_RECORDS = 8_192;
 /** Most fields of the records of a part. Four bytes for each are less than a name and its length. */
 const PART_FIELDS = 65_536;
-/** Most fields of any other message, with those of the messages in it. A hello has up to a hundred. */
+/** Most fields of any other message, with the messages in it. A hello has up to a hundred. */
 const MESSAGE_FIELDS = 2_048;
 
 /**

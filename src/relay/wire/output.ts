@@ -240,7 +240,7 @@ export function createHoldingAssembler(
     () => {
       const list = [...entries.values()];
       if (heldDigest(list) !== head.digest) {
-        throw new ProtocolError('DigestMismatch', 'the digest of the holding is not that of its entries');
+        throw new ProtocolError('DigestMismatch', 'the digest of the holding does not fit its entries');
       }
       done({ ...head, entries: list, isKnown: false });
     },

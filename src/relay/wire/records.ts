@@ -201,7 +201,7 @@ function commonReaders() {
       lastKeys.set(kind, text);
       return readKey(text);
     },
-    /** Begins a touch or an entry; `done` receives its origins, also those of later records. */
+    /** Begins a touch or an entry; `done` receives its origins, also from later records. */
     origins(records: ObjectRecord['origins'], done: (origins: Origin[]) => void): void {
       const origins = readOrigins(records);
       draft = { origins, missing: 0, pieces: [], done: () => done(origins) };

@@ -62,7 +62,7 @@ export async function explain(
     : refused('notFound', unknownEntity(deps.engine, kind, name, { ...scope, ...found }));
 }
 
-/** Explains what a domain derives; a field or condition is that of its declaration. */
+/** Explains what a domain derives. Fields and conditions are taken from its declaration. */
 async function explainEntity(
   deps: ExplainDeps,
   { words: [word] }: EntityKind,

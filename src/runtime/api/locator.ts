@@ -85,7 +85,7 @@ export function createLocator({ engine, sources, locate }: LocatorDeps) {
   return {
     /** The place of a value or a document; only the path if it cannot be found any more. An empty identity means the file. */
     find: async (ref: ValueRef): Promise<Location> => (await look(ref, 'value')).at,
-    /** The place of a value, of a field that of its key. */
+    /** The place of a value; for a field, of its key. */
     findField: (ref: ValueRef): Promise<FoundValue> => look(ref, 'key'),
   };
 }
@@ -94,11 +94,11 @@ export function createLocator({ engine, sources, locate }: LocatorDeps) {
 const READ_AT_ONCE = 32;
 
 /**
- * The engine's diagnostics with lines. A message names the places if there are several. The files are read and parsed some at a time, so
- * that memory does not follow the number of findings.
+ * The engine's diagnostics with lines. A message names the places if there are several. Few files are read and parsed at a time, so
+ * that memory does not grow with the number of findings.
  *
  * @param source absent: all sources
- * @param most as of {@link engineDiagnostics}
+ * @param most see {@link engineDiagnostics}
  */
 export async function locatedDiagnostics(
   engine: Engine,
@@ -127,7 +127,7 @@ async function locatedDiagnostic(
   return diagnosticOf({ ...about, ...(place === undefined ? {} : { at: place }) });
 }
 
-/** The findings in portions of some files each: those of one file, which follow one another, are in one portion. */
+/** The findings in portions of some files each. All findings of a file, which follow one another, are in one portion. */
 function* byFiles(findings: readonly EngineDiagnostic[]): Generator<readonly EngineDiagnostic[]> {
   let portion: EngineDiagnostic[] = [];
   let files = 0;

@@ -73,7 +73,7 @@ export interface DeltaRecord {
 
 /** A delta in the store. */
 interface StoredDelta extends DeltaRecord {
-  /** So many registrations of the cluster's name had ended before the one that it was sent in. */
+  /** Number of registrations of the cluster's name that had ended when it was sent. */
   readonly predecessors: number;
 }
 

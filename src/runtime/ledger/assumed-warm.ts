@@ -57,7 +57,7 @@ export function createAssumedWarmRecovery(
   };
 
   return {
-    /** As of all that is staged. */
+    /** Staged changes count. */
     isAssumedWarm,
     /** Checks the inventory of an agent for evidence; must be called before the cluster is registered. */
     consider: (cluster: string, { position, entries, proof }: ReportedHolding): void => {

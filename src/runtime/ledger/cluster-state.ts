@@ -207,7 +207,7 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
     markEntriesComplete: (cluster: string) => void complete.add(cluster),
     /**
      * True if the cluster provably does not own the object: its entries are complete, as read or as its agent reported them, and
-     * omit the object. False while the entries are missing. As of all that is staged.
+     * omit the object. False while the entries are missing. Staged changes count.
      */
     omits: (cluster: string, key: string) => complete.has(cluster) && inputs.ledger.latest(cluster, key) === undefined,
     /** Replaces the entries by the inventory that an agent reports, and deletes results of other objects. */
@@ -219,7 +219,7 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
     },
     takeInput: (cluster: string, delta: InputDelta, options: TakeOptions) =>
       takeInput(engine, () => writers.of(cluster), cluster, delta, options),
-    /** Writes the state of the cluster as of all that is staged; `to`: with these writers instead of those of this process. */
+    /** Writes the state of the cluster, staged changes included. `to`: the writers; default: this process's own. */
     write: (cluster: string, to: ClusterWriters | undefined = writers.of(cluster)): void => {
       to?.entries.replaceAll(pairsOf(inputs.ledger, cluster));
       to?.results.replaceAll(pairsOf(inputs.results, cluster));
@@ -293,7 +293,7 @@ function* takeInput(
   setSnapshot({ since: now() });
 }
 
-/** The inventory of a cluster as its agent would report it, by the ledger as of all that is staged. */
+/** The inventory of a cluster as its agent would report it, by the ledger with all staged changes. */
 export function inventoryOf({ inputs: { ledger } }: Engine, cluster: string): readonly InventoryEntry[] {
   return Array.from(ledger.latestEntries(cluster), ({ key, value: { digest, phase, lost, ...meta } }) => ({
     key: key as ObjectKey,
@@ -326,7 +326,7 @@ function stageEntries(
   return owned;
 }
 
-/** The entries of the cluster as of all that is staged. */
+/** The entries of the cluster, staged changes included. */
 function pairsOf<Value>(input: Input<Value>, cluster: string): readonly [string, Value][] {
   return [...input.latestEntries(cluster)].map(({ key, value }) => [key, value]);
 }

@@ -235,7 +235,7 @@ function knownClusters({ registrations, readings }: LedgerRecords): ReadonlySet<
   return new Set([...registrations.keys(), ...readings.keys()]);
 }
 
-/** Stages holds, and deletes those of keys that their cluster does not own. */
+/** Stages holds, and deletes holds of keys that their cluster does not own. */
 export function loadHolds(
   { engine, fleet }: Pick<ServerCore, 'engine' | 'fleet'>,
   records: LedgerRecords['held'],

@@ -104,8 +104,8 @@ function metaOfCandidate({ value: { origin, scope } }: { readonly value: Candida
 }
 
 /**
- * Joins the contenders in the store with those of this replica: an earlier leader may have seen more, and so may this replica.
- * Records that the store lacks are written to it.
+ * Joins the contenders in the store and in this replica: each may have seen contenders that the other lacks. Writes to the store what
+ * it lacks.
  */
 export function joinContenders(engine: Engine, fleet: RecordWriter, stored: LedgerRecords['contenders']): void {
   const { contenders } = engine.inputs;

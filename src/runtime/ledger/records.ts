@@ -124,8 +124,7 @@ export interface RecoveryRecord {
 /** The end of registrations of a cluster's name, and of their client certificates. */
 export interface Revocation {
   /**
-   * Number of ended registrations of the name. A certificate contains this number as of its issue, so the comparison needs no
-   * clock.
+   * Number of ended registrations of the name. A certificate contains the number at its issue, so the comparison needs no clock.
    */
   readonly ended: number;
   /** When the last one ended, in milliseconds since 1970 by the clock of the replica that recorded it. */

@@ -64,7 +64,7 @@ export function planAbout(
       ...conflicts.map((path) =>
         warningOf(
           'ChangedOnBothSides',
-          `${path} has changed on both sides: the plan takes that of ${revision.slice(0, 12)}, where git may take parts of both`,
+          `${path} has changed on both sides: the plan takes the file of ${revision.slice(0, 12)}, where git may take parts of both`,
         ),
       ),
       ...(mustBeAccepted === undefined

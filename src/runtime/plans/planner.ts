@@ -39,7 +39,7 @@ export interface PlannedRef extends FinishedPlan {
 
 export type Planner = ReturnType<typeof createPlanner>;
 
-/** So many plans of one source are under way, the one that is made included. */
+/** Most plans of one source under way, the one in the making included. */
 const MOST_WAITING = 4;
 /** Refusals that are no conflict: another ref, or another attempt, may be readable. */
 const KINDS: Readonly<Record<string, 'notFound' | 'unavailable'>> = {

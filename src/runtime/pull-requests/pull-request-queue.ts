@@ -17,7 +17,7 @@ interface QueueDeps {
 }
 
 const PREFIX = 'pull-requests/';
-/** So many pull requests of one source wait. */
+/** Most pull requests of one source that wait. */
 const MOST_WAITING = 100;
 const READY_MS = 1_000;
 

@@ -27,7 +27,7 @@ export interface CapturedState {
 
 export type Capture = ReturnType<typeof createCapture>;
 
-/** So many recordings are read at once: each holds a state of the engine. */
+/** Most recordings that are read at once: each holds a state of the engine. */
 const MOST_OPEN = 4;
 /** A reader gets all of a recording within this time. */
 const DEADLINE_MS = 300_000;

@@ -8,13 +8,12 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../m
 export type KeyedHash = (text: string) => string;
 
 /**
- * Replaces the values of Secrets by keyed hashes, and digests of Secrets by those of the masked ones, so that an engine
- * computes from the masked entries what it computes from the others. A digest whose content is not known, and the blob of a
- * file with a Secret, become keyed hashes, too, so that no value can be found by trying. Entries of the ledger come before those of
- * the results, as they are captured.
+ * Replaces the values of Secrets by keyed hashes, and the digest of a Secret by the digest of the masked Secret. So an engine
+ * computes the same from masked entries. Digests of unknown contents and blobs of files with Secrets become keyed hashes, too, so
+ * that no value can be found by trying. Entries must arrive as they are captured: the ledger before the results.
  */
 export function createMask(hash: KeyedHash): (captured: CapturedEntry, entry: RecordedEntry) => RecordedEntry {
-  /** The digest of each masked Secret by that of the Secret. */
+  /** The digests of masked Secrets by the digests of the Secrets. */
   const digests = new Map<string, string>();
   const digestOf = (digest: string, content?: JsonObject): string => {
     const known = digests.get(digest);
@@ -60,7 +59,7 @@ function maskDocument(hash: KeyedHash, document: JsonObject): JsonObject {
   return { ...document, content: { ...content, value, digest: objectDigest(value) } };
 }
 
-/** A Secret with keyed hashes in the place of its values; those of `data` are base64, as before. */
+/** A Secret with keyed hashes in the place of its values; values of `data` are base64, as before. */
 function maskSecret(hash: KeyedHash, value: JsonObject): JsonObject {
   return withSecretValues(value, (found, member) => {
     const hashOf = (each: JsonValue): string => {

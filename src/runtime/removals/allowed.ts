@@ -31,7 +31,7 @@ export function createAllowed(changed: (cluster: string) => void) {
   return {
     of,
     clusters: (): readonly string[] => [...known.keys()],
-    /** Adds some, and drops those of all for which `isStill` is false. */
+    /** Adds `added`; then drops all for which `isStill` is false. */
     update: (cluster: string, isStill: (key: string) => boolean, added: Allowed = NONE): void =>
       set(
         cluster,

@@ -17,7 +17,7 @@ export type ApprovalOutcomes = ReturnType<typeof createApprovalOutcomes>;
  */
 export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerCore) {
   const input = engine.inputs.approvalOutcomes;
-  /** After a loss the sources whose earlier RemovalApprovals are judged; undefined: those of all sources are. */
+  /** After a loss: the sources whose earlier RemovalApprovals are judged; undefined: all sources. */
   let judged: Set<string> | undefined;
   /** The admission that proved last that the store is an older copy: an earlier record does not say what is lost. */
   let loss: AdmissionPosition | undefined;

@@ -8,7 +8,7 @@ type Records = ReadonlyMap<string, WindowRecord>;
  */
 export function createFollowedWindows() {
   const read = new Map<string, WindowRecord>();
-  /** As of the losses of the store since this process has led last. */
+  /** What the store has lost since this process has led last. */
   let lost: Records = new Map();
   return {
     entries: (): Iterable<{ readonly key: string; readonly value: unknown }> =>

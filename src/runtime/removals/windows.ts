@@ -206,7 +206,7 @@ function createRecency({ clock, engine }: ServerCore): (step: Step) => boolean {
   return ({ at, removed, open }) => removed + open.length > 0 && at > clock.now() - windowMsOf(engine);
 }
 
-/** The steps as they are now: those of the counts change. */
+/** Copies of the steps: the counted steps change later. */
 function recordsOf(steps: ReadonlyMap<string, readonly Step[]>): ReadonlyMap<string, WindowRecord> {
   return new Map([...steps].map(([cluster, counted]) => [cluster, counted.map((step) => ({ ...step }))]));
 }

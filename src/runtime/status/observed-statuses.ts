@@ -130,7 +130,7 @@ export function createObservedStatuses(deps: ObservedDeps) {
         loop.transact(() => staged.set('store', kind, key, read));
       });
     },
-    /** From now on, statuses on the branch are found for new declarations, and those of ended declarations are forgotten. */
+    /** From now on, new declarations find their statuses on the branch, and statuses of ended declarations are forgotten. */
     follow: (replica: Pick<Replica, 'leads' | 'knowsAll'>): void =>
       loop.addRecorder('judgements', createFollower(deps, staged, branch, findOnBranch, replica)),
   };
@@ -142,7 +142,7 @@ function betweenCommits(loop: Loop, work: () => void): void {
   else work();
 }
 
-/** Returns the recorder that finds the statuses of new declarations on the branch, and forgets those of ended ones. */
+/** Returns the recorder that finds statuses of new declarations on the branch, and forgets statuses of ended ones. */
 function createFollower(
   { engine, fleet }: ObservedDeps,
   staged: ReturnType<typeof createStagedStatuses>,

@@ -22,7 +22,7 @@ export function ownConditionsOf(key: ObjectKey): readonly string[] {
 }
 
 /**
- * Returns the status of a custom resource: that of its declaration if it is in force, otherwise the reason why it is not.
+ * Returns the status of a custom resource: its declaration's status if the declaration is in force, else the reason why it is not.
  * Undefined: nothing is written, since others write the status, or it would only say that the declaration has not entered yet.
  */
 export function statusOfResource(

@@ -18,7 +18,7 @@ import { parseRfc3339, rfc3339 } from '../../model/text/time.ts';
 import type { AdmittedRevision } from '../replica/admission.ts';
 import { isPartial, type SourceState } from '../source-table.ts';
 
-/** Paths of the files on the status branch, beside those of declared objects. */
+/** Paths of the files on the status branch, beside the files of declared objects. */
 export const statusPath = {
   object: (key: string) => {
     const { group, kind, namespace, name } = objectRefOf(key as ObjectKey);

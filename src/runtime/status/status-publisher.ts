@@ -14,8 +14,8 @@ export interface StatusSink {
     | { readonly ok: false; readonly message: string }
   >;
   /**
-   * Takes changes; those of the first call after a start are the complete set. `summary` is one line for people. `published` is
-   * called when the sink holds these changes, or newer ones.
+   * Takes changes; the first call after a start has the complete set. `summary` is one line for people. `published` is called
+   * when the sink holds these changes, or newer ones.
    */
   update(changes: StatusChanges, summary: string, published: () => void): void;
   /** Sets the shortest time between two commits, in seconds. */

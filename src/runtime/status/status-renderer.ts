@@ -98,7 +98,7 @@ export function createStatusRenderer(deps: RendererDeps) {
     hasWork: dirty.any,
     /**
      * Renders all noted changes. The first result after `load` is the complete set. Loaded files stay until `complete` (every
-     * source has been read); then files without a subject are removed, except those of revisions, and documents of domains
+     * source has been read); then files without a subject are removed, except files of revisions, and documents of domains
      * while a registered cluster has sent no snapshot.
      */
     render: async (now: number, complete: boolean): Promise<StatusChanges> => {

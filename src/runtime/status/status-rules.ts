@@ -9,7 +9,7 @@ export interface StatusRule {
   readonly isOfOthers?: (status: JsonObject) => boolean;
   /** The fields of the status of a declaration that does not count, for a kind without the condition `Accepted`. */
   readonly refusal?: (message: string) => JsonObject;
-  /** Events of a change from one status to the next, besides those of conditions. */
+  /** Events of a change from one status to the next, besides the events of conditions. */
   readonly events?: (before: JsonObject | undefined, after: JsonObject) => readonly ResourceEvent[];
 }
 

@@ -117,7 +117,7 @@ export function decodeMap<Value>(
   return { type: 'complete', map, version: record.version, orphans: [...orphans] };
 }
 
-/** Reads the records of a map, without those of buckets that `before` has. */
+/** Reads the records of a map, except of buckets that `before` has. */
 async function fetchRecords<Value>(
   store: SnapshotStore,
   name: string,

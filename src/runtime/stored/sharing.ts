@@ -25,7 +25,7 @@ export function createSharing<Value>(keys: Map<string, string>): Sharing<Value> 
   return {
     decoded: (digest, chunks) => {
       const known = buckets.get(digest);
-      // The digest is that of the text. Only equal bytes need no check of their own.
+      // The digest covers the text, not its stored bytes. Only equal bytes need no check of their own.
       return known !== undefined && isSameBytes(known.chunks, chunks) ? known.bucket : undefined;
     },
     remember: (chunks, bucket) => {

@@ -101,7 +101,7 @@ export function widthFor(length: number, width: number): number {
   return suitable;
 }
 
-/** The bucket of a key among so many. */
+/** The bucket of a key among `width` buckets. */
 export function bucketAmong(width: number, key: string): number {
   return bucketOf(key) & (width - 1);
 }

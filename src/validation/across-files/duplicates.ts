@@ -4,7 +4,7 @@ import { compareText } from '../../model/text/json.ts';
 /** A document of a file. */
 export interface DocumentPlace {
   readonly path: string;
-  /** As of `SourceDocument.identity`. */
+  /** See `SourceDocument.identity`. */
   readonly identity: string;
 }
 

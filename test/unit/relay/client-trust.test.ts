@@ -204,7 +204,7 @@ test('a key whose certificate does not exist yet is reported and retried', async
   await eventually('it waits', () => agent.states.at(-1)?.type === 'waiting');
   expect(agent.states.at(-1)).toMatchObject({
     reason: 'BadSettings',
-    message: 'the key is not that of the client certificate',
+    message: 'the key does not belong to the client certificate',
   });
   await stop(client);
 });

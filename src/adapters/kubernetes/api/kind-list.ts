@@ -163,8 +163,8 @@ function readObject(
 }
 
 /**
- * Lists the objects page by page, as of one resourceVersion, which becomes the position. A continue token that expires ends
- * the list: after the server's inconsistent continue token no watch would see all changes.
+ * Lists the objects of one resourceVersion page by page; the resourceVersion becomes the position. A continue token that expires
+ * ends the list: after the server's inconsistent continue token no watch would see all changes.
  */
 export async function listPages(following: Following, pageSize: number): Promise<Failure | undefined> {
   const { clock } = following.deps;

@@ -14,9 +14,9 @@ import { createSchemaRoots } from './schema-roots.ts';
 type CustomSettings = Pick<CheckSettings, 'definitions' | 'located' | 'named'>;
 
 /**
- * Finds the schemas of kinds that are not built in: definitions in the files, then those of the cluster of the request, then
- * its schema locations, then what the files themselves name. Rejects with a text for people if the cluster cannot be asked or
- * a location has an unknown variable.
+ * Finds the schemas of kinds that are not built in: by definitions in the files, then in the cluster of the request, then by its
+ * schema locations, then by what the files themselves name. Rejects with a text for people if the cluster cannot be asked or a
+ * location has an unknown variable.
  */
 export async function findCustomSchemas(
   request: ValidationRequest,

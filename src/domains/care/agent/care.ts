@@ -80,7 +80,7 @@ export function createCare(
       for (const task of tasks.values()) start(task, spreadMs);
       if (isGone) publish();
     },
-    /** Resolves when each task has run once more, or after so many milliseconds. */
+    /** Resolves when each task has run once more, or after `withinMs`. */
     settled: (withinMs: number): Promise<void> =>
       within(deps.clock, withinMs, Promise.all([...running.values()].map(({ work }) => work.next()))),
     /** Asks the API server once more, unless it is known to fail. Resolves with whether that has changed the report. */

@@ -6,7 +6,7 @@ import type { Log } from '../../../ports/log.ts';
 export interface Repeated {
   /** Resolves at the end of the run that is under way, or else of the next one. */
   next(): Promise<void>;
-  /** Runs within so many milliseconds, yet never sooner than {@link LEAST_PAUSE_MS} after the last run has begun. */
+  /** Runs within this time, yet never sooner than {@link LEAST_PAUSE_MS} after the last run has begun. */
   within(milliseconds: number): void;
   stop(): void;
 }

@@ -2,7 +2,7 @@ import type { Column } from '../../../cli/output.ts';
 import { type JsonObject, textOf } from '../../../model/text/json.ts';
 import { humanDuration, parseRfc3339 } from '../../../model/text/time.ts';
 
-/** The columns of Shoots: those of Gardener. `now` gives milliseconds since 1970. */
+/** The columns that Gardener shows of Shoots. `now` gives milliseconds since 1970. */
 export function shootColumns(now: () => number): readonly Column<JsonObject>[] {
   const column = (title: string, field: string): Column<JsonObject> => ({ title, text: (row) => textOf(row[field]) });
   const wide = (title: string, field: string): Column<JsonObject> => ({ ...column(title, field), isWide: true });

@@ -15,7 +15,7 @@ const ASLEEP: MetricDefinition = {
   name: 'fleetrelay_cluster_asleep',
   type: 'gauge',
   labels: ['cluster'],
-  help: '1 if the cluster is that of a hibernated Shoot, whose agent is not expected to answer.',
+  help: '1 if the cluster belongs to a hibernated Shoot. Its agent is not expected to answer.',
 };
 
 /** The care of Shoots at a management server: what people ask of them, and what agents change of webhooks. */

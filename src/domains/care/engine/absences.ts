@@ -13,7 +13,7 @@ import { CHECK_ERROR } from './visibility.ts';
 /** Owner of the deadlines of care. */
 export const CARE = 'care';
 
-/** After so many monitor periods without its agent a cluster is not known any more. */
+/** Monitor periods without its agent after which a cluster is not known any more. */
 const SILENT_PERIODS = 5;
 
 /** A cluster of Shoots whose agent is away. */

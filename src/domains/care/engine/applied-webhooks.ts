@@ -16,7 +16,7 @@ interface Mendable {
   readonly webhooks: readonly { readonly index: number; readonly changes: readonly WebhookChange[] }[];
 }
 
-/** Derives the declared webhook configurations that the remediator would change. Partition and key: as of the document. */
+/** Derives the declared webhook configurations that the remediator would change. Partition and key: the document's. */
 export function deriveMendable(graph: Graph, documents: Collection<DocumentValue>): Derived<Mendable> {
   return graph.derive<DocumentValue, Mendable>({
     name: 'mendableConfigurations',

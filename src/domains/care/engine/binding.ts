@@ -8,7 +8,7 @@ import type { WrittenPath } from '../../../model/text/field-path.ts';
 import { type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
 import { CLUSTER_ANNOTATION, type Shoot, shootOf } from '../model/shoot.ts';
 
-/** A declared Shoot and why it cannot be judged. Partition empty, key as of its declaration. */
+/** A declared Shoot and why it cannot be judged. Partition empty, key its declaration's. */
 export interface BoundShoot extends Shoot {
   readonly namespace: string;
   readonly name: string;

@@ -1,8 +1,8 @@
 import { cutText, firstNames } from '../../../model/text/messages.ts';
 
-/** A message has at most so many characters of what one peer said. */
+/** Most characters in a message of what one peer said. */
 const MOST_SAID = 2_048;
-/** A message names at most so many things. */
+/** Most names in a message. */
 const MOST_NAMED = 100;
 
 /** A text of a peer, cut if it is long; then it says so. */

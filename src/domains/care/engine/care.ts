@@ -30,7 +30,7 @@ import { deriveSnapshotsHere } from './visibility.ts';
 export interface CareParts extends DomainParts {
   readonly bindings: Derived<BoundShoot>;
   readonly hibernated: Derived<boolean>;
-  /** The clusters that sleep: as of {@link DomainAgents.asleep}. */
+  /** See {@link DomainAgents.asleep}. */
   readonly asleep: Derived<string>;
   readonly declaredRequests: Derived<DeclaredRequest>;
   readonly answeredRequests: Input<AnsweredRequest>;

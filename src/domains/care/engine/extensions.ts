@@ -26,7 +26,7 @@ const KINDS = [
   ...['ControlPlane', 'Worker', 'Infrastructure', 'Network', 'OperatingSystemConfig', 'ContainerRuntime'],
   ...['Extension', 'BackupEntry'],
 ] as const;
-/** Those of a Shoot without workers. */
+/** The kinds that a Shoot without workers has. */
 const WORKERLESS: readonly string[] = ['Extension', 'BackupEntry'];
 /** It is cluster-scoped: its name begins with the namespace of the control plane. */
 const BACKUP_ENTRY = 'BackupEntry';
@@ -131,7 +131,7 @@ interface ExtensionObject {
   readonly type: string;
 }
 
-/** The conditions of a Shoot among those of an object; the first of each type. */
+/** The conditions of an object that count for the Shoot; the first of each type. */
 function reportedConditions({ status }: JsonObject): ReadonlyMap<ShootCondition, JsonObject> {
   const reported = new Map<ShootCondition, JsonObject>();
   for (const condition of objectsOf(objectOf(status).conditions)) {

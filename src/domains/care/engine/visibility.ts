@@ -88,7 +88,7 @@ export function kindObstacle(
   kind: string,
   namespace = '',
 ): Finding | undefined {
-  // A directory that has only unreadable files of a kind knows its name as that of their folder, in lower case.
+  // A directory that has only unreadable files of a kind knows the kind by the name of their folder, in lower case.
   const found = read.get(kinds, cluster, kind) ?? read.get(kinds, cluster, lowerCase(kind));
   const refusal = found?.unlisted?.[namespace];
   const name = kindWithoutGroup(kind);

@@ -9,7 +9,7 @@ interface CodeRow {
   readonly pattern?: RegExp;
 }
 
-/** Gardener's codes of errors. Patterns: those of its extensions before each provider had its own. */
+/** Gardener's codes of errors, with the patterns that its extensions shared before each provider had its own. */
 const CODES = {
   ERR_CLEANUP_CLUSTER_RESOURCES: { isUserError: true, stopsRetries: false },
   ERR_CONFIGURATION_PROBLEM: {

@@ -41,7 +41,7 @@ export interface LeaseTimes {
   readonly validUntil?: number;
 }
 
-/** A report names at most so many Leases. */
+/** Most Leases that a report names. */
 export const MOST_NAMED_LEASES = 100_000;
 
 /** The report of these `coordination.k8s.io/Lease` objects at a moment. If there are too many, the expired ones are named first. */

@@ -15,7 +15,7 @@ export type RemediationOutcome = (typeof OUTCOMES)[number];
 
 /** What the remediator of an agent has done about one field of one webhook, or about a configuration. */
 export interface RecordedRemediation {
-  /** Differs from that of every other one of the cluster. */
+  /** Unique in the cluster. */
   readonly id: string;
   /** RFC 3339. */
   readonly time: string;
@@ -34,7 +34,7 @@ export interface RecordedRemediation {
   readonly message: string;
 }
 
-/** An agent reports so many, the newest ones. */
+/** Most remediations that an agent reports, the newest first. */
 export const MOST_REMEDIATIONS = 100;
 /** Rows for one look at a configuration. */
 const MOST_AT_ONCE = 50;

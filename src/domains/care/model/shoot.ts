@@ -25,7 +25,7 @@ export interface WorkerPool {
   readonly name: string;
   readonly minimum: number;
   readonly maximum: number;
-  /** Its own, or that of the control plane; may be empty. */
+  /** Its own, or the version of the control plane; may be empty. */
   readonly kubernetesVersion: string;
 }
 
@@ -51,7 +51,7 @@ export interface Shoot {
   readonly credentialsRotation?: CredentialsRotation;
   /** An annotation switches care off. */
   readonly isIgnored: boolean;
-  /** The status in its document is that of a Gardener: see {@link isOfGardener}. */
+  /** A Gardener has written the status in its document: see {@link isOfGardener}. */
   readonly isOfGardener: boolean;
   /** A custom resource that is being deleted. */
   readonly isDeleted: boolean;

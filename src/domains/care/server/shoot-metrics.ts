@@ -1,7 +1,7 @@
 import { SHOOT_CONDITIONS } from '../model/shoot.ts';
 import type { ShootFigures } from '../model/shoot-figures.ts';
 
-/** The values of the labels, then that of the metric. */
+/** The values of the labels, then the value of the metric. */
 type Sample = readonly (string | number | boolean)[];
 
 /** As many Shoots have samples of their own: anyone who may write a Shoot names one. */
@@ -35,7 +35,7 @@ export interface ShootMetric {
 const NAMED = ['name', 'project'] as const;
 const IDENTIFIED = [...NAMED, 'uid', 'technical_id'] as const;
 
-/** The metrics of Shoots: those of Gardener's exporter, and counts of all Shoots for alerts. */
+/** The metrics of Gardener's exporter, and counts of all Shoots for alerts. */
 export const SHOOT_METRICS: readonly ShootMetric[] = [
   {
     name: 'fleetrelay_shoot_condition',
@@ -184,7 +184,7 @@ function ofShoots(
   };
 }
 
-/** A sample for each type of operation; `value` is that of the last one. */
+/** A sample for each type of operation: 0, except for the type of the last operation. */
 function ofOperations(value: (operation: NonNullable<ShootFigures['operation']>) => number) {
   return (shoot: ShootFigures): readonly Sample[] => {
     const { operation, technicalId } = shoot;

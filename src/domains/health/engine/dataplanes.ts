@@ -8,7 +8,7 @@ import type { Dataplane } from '../model/dataplane.ts';
 import type { HealthReport, StreamState } from '../model/dataplane-health.ts';
 import { type Connection, NO_CAUSES, type NotReadyCause, reportedCauses, type StatusWithNotes } from './status.ts';
 
-/** Where a data plane comes from: a declaration (`key` as of its kind), a live Dataplane, or a Pod. */
+/** Where a data plane comes from: a declaration (`key`: unique in its kind), a live Dataplane, or a Pod. */
 export type DataplaneOrigin =
   | {
       readonly type: 'declared';
@@ -20,7 +20,7 @@ export type DataplaneOrigin =
 
 /**
  * A data plane before its status. Partition: its cluster, empty if it is declared. Key: {@link dataplaneKey} if it is
- * declared, else that of its object. Scope: its cluster.
+ * declared, else its object's key. Scope: its cluster.
  */
 export interface KnownDataplane {
   readonly dataplane: Dataplane;

@@ -112,7 +112,7 @@ function inboundFacts(
 ): readonly Fact[] {
   const wanted = [...value.dataplane.inbounds.entries()]
     .filter(([, inbound]) => service === undefined || (inbound.service === service && isCounted(inbound)))
-    // The order of the sort stays that of the inbounds.
+    // The sort is stable: it keeps the order of the inbounds.
     .sort(([a, one], [b, other]) => Number(isFine(value, a, one)) - Number(isFine(value, b, other)));
   const facts = wanted.slice(0, NAMED).flatMap(([position, inbound]): readonly Fact[] => {
     const place = placeOf(sources, value, ['inbound', position]);

@@ -27,7 +27,7 @@ export interface HealthParts extends DomainParts {
   /** The inbounds of all data planes by service and by address. */
   readonly inbounds: InboundIndexes;
   readonly declared: Derived<KnownDataplane>;
-  /** The declared data planes whose report of health is still waited for. Partition empty, key as of {@link declared}. */
+  /** The declared data planes whose report of health is still waited for. Partition and key as in {@link declared}. */
   readonly awaited: Derived<true>;
   readonly ownership: ServiceOwners;
   readonly meshCounts: () => readonly MeshCounts[];

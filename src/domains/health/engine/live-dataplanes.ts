@@ -62,7 +62,7 @@ export function deriveLiveDataplanes(
 /** Of the inbounds, and of the listeners, of one live Dataplane. A control plane writes one for each port of a Service. */
 const MOST = 1_000;
 
-/** Without the inbounds that no connection can reach. `ips`: those of its Pod. */
+/** The data plane without inbounds that no connection can reach. `ips`: the addresses of its Pod. */
 function usable(dataplane: Dataplane, ips: readonly string[]): Pick<KnownDataplane, 'dataplane' | 'doubts'> {
   const { inbounds, listeners } = dataplane;
   const considered = inbounds.slice(0, MOST);

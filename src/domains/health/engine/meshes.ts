@@ -11,7 +11,7 @@ export interface MeshCounts {
   readonly services: StatusCounts;
 }
 
-/** Numbers by status, as Kuma spells those of services; 0 is written too. */
+/** Numbers by status of a service, as Kuma spells it; 0 is written too. */
 export type StatusCounts = Readonly<Record<ServiceStatus, number>>;
 
 const SPELLED: Readonly<Record<DataplaneStatus, ServiceStatus>> = {

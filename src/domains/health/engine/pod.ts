@@ -14,7 +14,7 @@ export interface Pod {
   /** Empty: not known. */
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** As of {@link podIps}. */
+  /** See {@link podIps}. */
   readonly ips: readonly string[];
   readonly phase: string;
   /** Of the Pod itself, such as `Evicted`. */

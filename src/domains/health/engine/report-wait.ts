@@ -49,7 +49,7 @@ export function deriveReportWait(graph: Graph, inputs: ReportInputs) {
       if (read.count(probed, 'all') > 0 && !hasPassed(read, elapsed, OF_PROCESS, REPORTS, began)) emit('', '', true);
     },
   });
-  /** Partition empty, key as of the data plane. */
+  /** Partition empty, key the data plane's. */
   const awaited: Derived<true> = graph.derive<KnownDataplane, true>({
     name: 'awaitedReports',
     from: declared,

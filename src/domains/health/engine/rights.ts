@@ -3,7 +3,7 @@ import { mayConcern, notAllowed, type RightsRefusal, type SourceRights } from '.
 import { matchesAnyName } from '../../../model/text/name-glob.ts';
 import { serviceField, servicesOf } from '../model/dataplane.ts';
 
-/** Why a source may not declare this data plane; undefined: it may. `key`: as of `declarationKey`. */
+/** Why a source may not declare this data plane; undefined: it may. `key`: see `declarationKey`. */
 export function refusedDataplane(
   rights: SourceRights,
   source: string,

@@ -33,8 +33,8 @@ interface OwnerInputs {
 export type ServiceOwners = ReturnType<typeof deriveServiceOwners>;
 
 /**
- * Derives which source has a service: the first one with a data plane of it. Data planes of clusters count as those of the first
- * source. A service of which only sources have endpoints that may has no entry, so a fleet of one source has none at all.
+ * Derives which source has a service: the first one with a data plane of it. Data planes of clusters count for the first source.
+ * Only a service from which a source was refused has an entry, so a fleet of one source has none.
  */
 export function deriveServiceOwners(graph: Graph, { declarations, sources, rights, live }: OwnerInputs) {
   const byService = graph.index('servicesOfSources', declarations, (entry) =>

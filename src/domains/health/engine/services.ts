@@ -49,8 +49,8 @@ const memberGroup = {
 } as const;
 
 /**
- * Derives the services by counting: one changed data plane costs the same however many belong to its services.
- * Returns the members as well: group {@link memberGroup}.all has those of a service.
+ * Derives the services by counting: the cost of a changed data plane does not grow with the size of its services. Returns the
+ * members as well: group {@link memberGroup}.all has the members of a service.
  */
 export function deriveServices(graph: Graph, dataplanes: Collection<DataplaneValue>, { byService }: InboundIndexes) {
   const members = deriveMembers(graph, dataplanes);
@@ -134,7 +134,7 @@ function groupsOf({ mesh, service, type, isOnline, zones }: MemberValue): readon
   ];
 }
 
-/** As in Kuma, the first data plane decides if those of a service have several types. */
+/** As in Kuma, the first data plane decides if the data planes of a service have several types. */
 function typeOf(
   count: (group: string) => number,
   read: Reader,

@@ -6,7 +6,7 @@ import { patternProblem } from './go-pattern.ts';
 import { itemsOf } from './inbounds.ts';
 import { fieldName, violation } from './violations.ts';
 
-/** The metrics of a data plane that is no gateway, if there are any. Kuma does not check those of gateways. */
+/** Checks the metrics of a data plane that is no gateway, if there are any. Kuma does not check the metrics of gateways. */
 export function checkMetrics(metrics: JsonValue | undefined, at: FieldPath, problems: FieldProblem[]): void {
   if (!isJsonObject(metrics)) return;
   if (textOf(metrics.type) !== 'prometheus') {

@@ -33,7 +33,7 @@ function checkBackendRef(ref: JsonObject, at: FieldPath, problems: FieldProblem[
   if (textOf(name) === '' && isEmpty(labels)) {
     problems.push(violation('MissingField', at, "either 'name' or 'labels' should be specified"));
   }
-  // The port of an external service is that of its endpoints.
+  // An external service has the port of its endpoints.
   if (kind !== 'MeshExternalService') checkPort(port, [...at, 'port'], problems);
 }
 

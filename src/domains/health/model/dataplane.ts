@@ -52,7 +52,7 @@ export type Tags = Readonly<Record<string, string>>;
 
 /** One port of a data plane behind which an application serves. */
 export interface Inbound {
-  /** The address that others use: the advertised address, else that of the inbound, else that of the data plane. */
+  /** The address that others use: the advertised address, else the inbound's, else the data plane's. */
   readonly address: string;
   readonly port: number;
   /** The addresses of its Pod in the other family of IP; absent: it has none. */
@@ -164,7 +164,7 @@ export function dataplaneLabels(document: JsonObject): JsonObject {
  * not known as NotReady.
  *
  * @param spec with field names in camelCase: the flat document, or the `spec` of an object of Kubernetes
- * @param labels as of {@link dataplaneLabels}
+ * @param labels see {@link dataplaneLabels}
  */
 export function dataplaneOf(spec: JsonObject, { mesh, name }: DataplaneId, labels: JsonObject = {}): Dataplane {
   const networking = objectOf(spec.networking);

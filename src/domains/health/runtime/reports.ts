@@ -10,7 +10,7 @@ interface ReportDeps extends SharedInputDeps {
 
 /** The last report of a data plane. */
 type ReportRecord = {
-  /** When its stream began, in milliseconds since 1970, or one more than that of an earlier stream: the newest stream counts. */
+  /** When its stream began, in milliseconds since 1970, and more than for each earlier stream: the newest stream counts. */
   readonly began: number;
   readonly report: HealthReport;
 };

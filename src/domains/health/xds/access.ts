@@ -34,7 +34,7 @@ const NOT_YET: StreamEnd = {
 const REFUSED: StreamEnd = {
   code: 'unauthenticated',
   reason: 'WrongToken',
-  message: 'the node id is MESH.NAME of no declared data plane, or the token is not that of this data plane',
+  message: 'the node id is MESH.NAME of no declared data plane, or the token belongs to another data plane',
 };
 const UNKNOWN: StreamEnd = {
   code: 'refused',

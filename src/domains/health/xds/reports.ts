@@ -40,7 +40,7 @@ export function reportAfter(
   return before;
 }
 
-/** The first endpoint of a cluster, if the cluster is that of the application. */
+/** The first endpoint of a cluster, if the cluster stands for the application. */
 function firstEndpointOf(cluster: ClusterEndpointsHealth, { workload }: Inbound): EndpointHealth | undefined {
   if (cluster.clusterName !== workloadCluster(workload.port)) return undefined;
   const first = firstEndpoint(cluster);

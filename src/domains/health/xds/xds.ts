@@ -25,7 +25,7 @@ export interface XdsSetup {
   /** Undefined: data planes show no token (mode `insecure`). */
   readonly trust: XdsTrust | undefined;
   readonly hds: HdsSettings;
-  /** Clusters whose endpoints Envoys receive, besides those of declared data planes. */
+  /** The clusters that endpoints for Envoys come from, besides the declared data planes. */
   readonly endpointsFromClusters: readonly string[];
   readonly limits?: Partial<XdsLimits>;
 }

@@ -29,12 +29,12 @@ export interface ServiceChoice {
   readonly namespaces: MirrorNamespaces;
 }
 
-/** Whether the key is that of a Service. */
+/** Whether the key belongs to a Service. */
 export function isService(key: string): boolean {
   return kindOf(key as ObjectKey) === liveKinds.service;
 }
 
-/** Whether the key is that of an EndpointSlice. */
+/** Whether the key belongs to an EndpointSlice. */
 export function isSlice(key: string): boolean {
   return kindOf(key as ObjectKey) === liveKinds.slice;
 }

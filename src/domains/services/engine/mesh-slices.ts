@@ -32,7 +32,7 @@ export interface AddressUse {
   readonly origin: Origin;
 }
 
-/** Where an address belongs, and who declares it. Partition empty, key as of {@link AddressUse}. */
+/** Where an address belongs, and who declares it. Partition and key as in {@link AddressUse}. */
 interface AddressPlace extends Pick<AddressUse, 'position'> {
   /** The first file of each source that declares it. */
   readonly origins: readonly Origin[];
@@ -195,7 +195,7 @@ function partOfAddress(key: string): string {
   return key.slice(0, key.lastIndexOf('\u0000'));
 }
 
-/** The key of a slice by that of its part. */
+/** The key of a slice of the part with this key. */
 export function sliceKey(part: string, begin: number): string {
   return `${part}\u0000${begin}`;
 }

@@ -147,7 +147,7 @@ const collisions: Collisions = {
   },
   requirementUnclear: {
     reason: 'NameCollision',
-    message: 'the Service of this name may stand for another one, and its addresses are not mixed with those of others',
+    message: 'the Service of this name may stand for another one, and addresses of two Services are never mixed',
   },
   advice: 'so rename the other, or leave it out of the ServiceMirror',
 };

@@ -15,7 +15,7 @@ import { labelValue, mirroredName } from './names.ts';
 /** A finished object. */
 export type Translated = Pick<Want, 'key' | 'value' | 'digest'>;
 
-/** Annotations and labels that are never copied: those of the object's own cluster, of its author and of mirroring. */
+/** Annotations and labels that are never copied: they say something of the object's own cluster, its author or mirroring. */
 const LEFT_BEHIND =
   /^(kubectl\.kubernetes\.io\/last-applied-configuration$|([^/]*\.)?fleetrelay\.dev\/|gimbal\.projectcontour\.io\/)/;
 
@@ -54,7 +54,7 @@ export type IsInSet = (address: string, port: number) => boolean | undefined;
 
 /** An EndpointSlice with the addresses of a live one at some of its ports. */
 export interface MirroredSlice extends Translated {
-  /** The slice has no endpoints: another one has those of its port, as long as all ports of each endpoint are ready alike. */
+  /** The slice has no endpoints: another slice has the endpoints of its port while all ports of each endpoint are ready alike. */
   readonly isSpare: boolean;
 }
 

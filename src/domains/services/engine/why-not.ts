@@ -58,7 +58,7 @@ function standsFor(wanted: ObjectName, from: string, key: ObjectKey): boolean {
 interface Mirrors {
   /** Those that read the cluster of the Service. */
   readonly reading: readonly MirrorValue[];
-  /** Those of them that write to the other cluster. */
+  /** Those that also write to the other cluster. */
   readonly feeding: readonly MirrorValue[];
 }
 

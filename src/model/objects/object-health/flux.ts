@@ -20,7 +20,7 @@ export const fluxRules: Rules = {
   'fluxcd.controlplane.io/*': fluxHealth,
 };
 
-/** Reasons of a controller of Flux that has begun to work on a changed object. The condition `Ready` is then that of the earlier version. */
+/** Reasons of a controller of Flux that has begun to work on a changed object. The condition `Ready` then concerns the earlier version. */
 const BEGINS: readonly string[] = ['NewGeneration', 'AccessingRepository', 'ApplyingPolicy', 'Scanning'];
 
 /** Its source has no content: it may have been applied together with it. */

@@ -56,7 +56,7 @@ export function isAbnormal(type: JsonValue | undefined): boolean {
   return ABNORMAL.test(textOf(type));
 }
 
-/** A word before that of a failure which turns it round: `NoError`, `NotFailed`, `RetryOnFailure`. */
+/** A word that negates the word for a failure after it: `NoError`, `NotFailed`, `RetryOnFailure`. */
 const NOT = '(?<!(?:^|[a-z])(?:No|Not|Non|Never|Without|On|From|After|Past|Previous|Ignored?|Tolerates?))';
 const FAILURE = new RegExp(
   `${NOT}(Error|Errored|Failed|Failure|Denied|Rejected|Exception|Invalid|Misconfigured)$|^(Failed|Failure|Invalid)([A-Z]|$)`,

@@ -23,7 +23,7 @@ export interface UpdateOutlook {
 }
 
 /**
- * What an API server does with an update of an object from one declared version to another. `changes`: as of {@link fieldDiff}.
+ * What an API server does with an update of an object from one declared version to another. `changes`: see {@link fieldDiff}.
  */
 export function updateOutlook(
   { group, kind }: Pick<ObjectRef, 'group' | 'kind'>,

@@ -12,7 +12,7 @@ export interface UpdateRule {
   readonly once?: readonly string[];
   /** Fields that never change while both versions have them. */
   readonly whileSet?: readonly string[];
-  /** Values that a field has while a manifest leaves it out, those of a part after the part itself. */
+  /** Values that a field has while a manifest leaves it out. The parts of a field come after the field. */
   readonly defaults?: Defaults;
   /**
    * The new version with what stays of the older one although the manifest leaves it out. `live`: the older version with its defaults;

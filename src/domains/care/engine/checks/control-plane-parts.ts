@@ -75,8 +75,10 @@ export function* componentFindings(
 }
 
 /**
- * The first problem of the ManagedResources that feed a condition. `excuse`: asked if one has a problem, tests whether that of a
- * ManagedResource does not count; undefined: each counts.
+ * The first problem of the ManagedResources that feed a condition.
+ *
+ * @param excuse asked if one has a problem; returns whether the problem of a ManagedResource does not count, or undefined if each
+ * counts
  */
 export function* managedResourceFindings(
   read: Reader,

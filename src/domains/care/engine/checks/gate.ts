@@ -11,7 +11,7 @@ import { type ClusterReads, namespaceObstacle, notChecked, obstacleOf } from '..
 import { lastOperationOf } from '../written-operation.ts';
 
 /**
- * What comes before every check of a Shoot. `closed`: the finding is that of all conditions. `unseen`: the finding says why the
+ * What comes before every check of a Shoot. `closed`: all conditions have this finding. `unseen`: the finding says why the
  * API server cannot be judged. `down`: it does not run, and `message` says so. `open`: nothing is in the way.
  */
 export type Gate =

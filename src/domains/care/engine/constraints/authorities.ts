@@ -33,9 +33,9 @@ const REPORT_KEY = agentReportKey(CERTIFICATE_REPORT);
 const LEAST_VALIDITY_MS = 365 * 24 * 3_600_000;
 const LEAST_VALIDITY = formatGoDuration(LEAST_VALIDITY_MS);
 
-/** So many certificates of a report are judged. */
+/** Most certificates of a report that are judged. */
 const MOST_CERTIFICATES = 100;
-/** A message names so many authorities. */
+/** Most authorities that a message names. */
 const MOST_NAMED = 50;
 
 /** An authority, or why it cannot be judged. */
@@ -94,7 +94,7 @@ export function deriveAuthorityFindings(graph: Graph, reads: Reads) {
   return { findings, deadlines, collections: [authorities, bad, findings] };
 }
 
-/** Partition: the cluster. Key: that of the object, with the name of the certificate if it has several. */
+/** Partition: the cluster. Key: the object's key, with the name of the certificate if the object has several. */
 function deriveAuthorities(graph: Graph, live: EngineInputs['live']): Derived<Authority> {
   return graph.derive<LiveObject, Authority>({
     name: 'authorities',

@@ -38,7 +38,7 @@ const [MANUAL_UPDATES, IGNORED_RESOURCES, PRESERVED_MACHINES] = [
 /** They are there while they do not hold. Of a Shoot that sleeps no Machines and no pools are looked at. */
 const WHILE_FALSE = [MANUAL_UPDATES, IGNORED_RESOURCES, PRESERVED_MACHINES, ROTATION_POSSIBLE] as const;
 
-/** Whether this type of constraint is ours; those of others stay in a status. */
+/** Whether this type of constraint is ours. Constraints of others stay in a status. */
 export function isOwnConstraint(type: string): boolean {
   return [...REQUIRED, ...OPTIONAL, ...WHILE_FALSE].some((own) => own === type);
 }

@@ -14,7 +14,7 @@ export const PROBLEMATIC_DEFINITIONS = 'CRDsWithProblematicConversionWebhooks';
 const UPGRADE =
   'https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version';
 
-/** A message names so many definitions. */
+/** Most definitions that a message names. */
 const MOST_NAMED = 50;
 
 interface Reads extends NamespaceReads {

@@ -48,7 +48,7 @@ export function ignoredFinding(read: Reader, reads: SeedReads, shoot: BoundShoot
   if (controlPlane === undefined) return undefined;
   const { seed, namespace } = controlPlane;
   const place = `${seed}/${namespace}`;
-  // Most Seeds have none: then no Shoot waits for those of its own namespace.
+  // Most Seeds have no ignored ManagedResource: then no Shoot depends on the count of its own namespace.
   const count = read.count(reads.ignored, seed) === 0 ? 0 : read.count(reads.ignored, place);
   if (count === 0) return namespaceObstacle(read, reads, seed, namespace, MANAGED_RESOURCE_KIND);
   const found = read.first(reads.ignored, place, MOST_NAMED).map(({ key }) => key as ObjectKey);

@@ -143,7 +143,7 @@ function incompleteness(value: JsonObject, name: string): Finding | undefined {
   return { outcome: 'failed', reason: 'MissingManagedResourceCondition', message };
 }
 
-/** The finding that a condition stands for; empty texts become those of Gardener's ConditionBuilder. */
+/** The finding that a condition stands for. Gardener's ConditionBuilder gives the texts in place of empty ones. */
 function asReported({ reason, message }: JsonObject): Finding {
   return {
     outcome: 'failed',

@@ -22,9 +22,8 @@ interface Reads extends Pick<EngineInputs, 'results' | 'observed' | 'elapsed'> {
 }
 
 /**
- * Derives the moments at which operations change by themselves. Those of an operation count from what was written last. Those of
- * a task count from its first bad news, which the store keeps with the result; tasks that began to fail in the same second share
- * one.
+ * Derives the moments at which operations change by themselves. The times of an operation count from what was written last. The time
+ * of a task counts from its first bad result, which the store keeps. Tasks that began to fail in the same second share a moment.
  */
 export function deriveOperationDeadlines(
   graph: Graph,

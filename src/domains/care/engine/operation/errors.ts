@@ -6,7 +6,7 @@ import { codeOfReason, isRetryable } from '../../model/error-codes.ts';
 import type { LastError } from '../written-operation.ts';
 import type { Task } from './tasks.ts';
 
-/** `lastErrors` has at most so many entries, with descriptions of at most so many characters. */
+/** Most entries of `lastErrors`, and most characters of the description of each. */
 const MOST_ENTRIES = 50;
 const MOST_CHARACTERS = 2_048;
 

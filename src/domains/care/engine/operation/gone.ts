@@ -14,7 +14,7 @@ interface Reads extends Pick<EngineInputs, 'observed' | 'sources'> {
 /**
  * Derives the Shoots that no source declares any more, and whose status was written: what is left of them is deleted. They are as
  * their status says. A declaration holds until it is proven gone, so its absence is the proof, once every source was read. A
- * custom resource has ended together with its status. Partition empty, key as of the declaration.
+ * custom resource has ended together with its status. Partition empty, key the declaration's.
  */
 export function deriveGoneShoots(graph: Graph, { observed, agents, sources, bindings }: Reads): Derived<BoundShoot> {
   const byId = graph.index<AgentValue>('agentsById', agents, ({ value: { id } }) => (id === undefined ? [] : [id]));

@@ -258,8 +258,8 @@ function sortWaiting(situation: Situation): { readonly wrong: TaskList; readonly
 }
 
 /**
- * The written errors that are about the attempt which goes on. After a retry, those of the attempt before stay written until their
- * tasks succeed, and their tasks have their time again.
+ * The written errors of the current attempt. After a retry, errors of the attempt before stay written until their tasks succeed, and
+ * these tasks have their full time again.
  */
 function errorsThatCount({ last, errors, cycleStart }: Situation): readonly WrittenError[] {
   if (last?.state === 'Error' || last?.state === 'Failed') return errors;

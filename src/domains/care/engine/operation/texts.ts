@@ -38,7 +38,7 @@ const TEXTS: Readonly<Record<OperationType, Texts>> = {
 
 /** A description names at most this many tasks. */
 const NAMED_TASKS = 10;
-/** Of an error, a description has at most so many characters: `lastErrors` has more. */
+/** Most characters of an error in a description: `lastErrors` has more. */
 const MOST_OF_AN_ERROR = 300;
 
 /** The description of an operation that has begun. */

@@ -55,7 +55,7 @@ export function fixedCluster(
   };
 }
 
-/** A cluster whose endpoints are those of a service, by EDS. */
+/** A cluster that gets the endpoints of a service by EDS. */
 export function serviceCluster(name: string, service: string): JsonObject {
   return {
     ...{ name, type: 'EDS', connect_timeout: CONNECT_TIMEOUT },

@@ -7,7 +7,7 @@ import { type BootstrapParts, extension, listener } from './parts.ts';
 const NAME = 'virtual-probes';
 const HTTP_MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
 
-/** The listener for Virtual Probes: each path is that of one application. Any other path is answered 404. */
+/** The listener for Virtual Probes: each path leads to one application. Any other path is answered 404. */
 export function virtualProbeParts(
   probes: JsonValue | undefined,
   address: string,

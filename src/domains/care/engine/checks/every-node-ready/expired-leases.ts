@@ -1,7 +1,7 @@
 import { leaseObstacle, NODE_LEASES } from '../../leases.ts';
 import { type ClusterRule, failed } from './look.ts';
 
-/** From so many percent on, the dependency-watchdog may take the cluster for disconnected. */
+/** From this percentage on, the dependency-watchdog may take the cluster for disconnected. */
 const MOST_EXPIRED_PERCENT = 20;
 
 /**

@@ -5,8 +5,8 @@ import { causedBy, failed, nodeName, type PoolRule } from './look.ts';
 import type { KubeletProblem } from './node-verdict.ts';
 
 /**
- * Compares the version of a kubelet with that of its pool. A kubelet that is newer, or of another minor version, is no problem.
- * A Node whose version is not reported, and a pool without a version, are not compared.
+ * Compares the versions of a kubelet and of its pool. A kubelet that is newer, or of another minor version, is no problem. Nothing
+ * is compared if the Node reports no version or the pool has none.
  */
 export function kubeletProblem(version: string, desired: string): KubeletProblem | undefined {
   const wanted = parseVersion(desired);

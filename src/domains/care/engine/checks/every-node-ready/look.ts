@@ -61,7 +61,7 @@ export function createLook(read: Reader, shoot: BoundShoot, reads: NodeReads): L
   };
 }
 
-/** A text can name at most so many Nodes. */
+/** Most Nodes that a text names. */
 export const MOST_NAMED_NODES = 10;
 
 /** The name of the Node with this key. */
