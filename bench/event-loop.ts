@@ -16,7 +16,7 @@ export interface LongestBlock {
 /** A time without a turn that took much of the processor. */
 export interface LongTurn {
   readonly cpuMillis: number;
-  /** Of the clock, in collections of the whole heap and in those of new objects. */
+  /** Of the clock: in collections of the whole heap, and in collections of new objects. */
   readonly fullGcMillis: number;
   readonly newGcMillis: number;
 }

@@ -17,7 +17,7 @@ fleet: Fleet
  */
 dataDirectory: string
 /**
- * Sources of desired state. Of two declarations in conflict, that of the earlier source wins; custom resources are always the last sources.
+ * Sources of desired state. If two declarations conflict, the earlier source wins; custom resources are always the last sources.
  * 
  * @minItems 1
  * @maxItems 100
@@ -92,7 +92,7 @@ declares?: string[]
  */
 meshes?: string[]
 /**
- * Only Dataplanes with these services (kuma.io/service). By default all of its meshes. The first of the sources with an endpoint of a service has the service, where data planes of clusters count as those of the first source; endpoints of another source count only if it names the service here without *, or the owner in files.
+ * Only Dataplanes with these services (kuma.io/service). By default all of its meshes. The first of the sources with an endpoint of a service has the service, where data planes of clusters count for the first source; endpoints of another source count only if it names the service here without *, or the owner in files.
  * 
  * @maxItems 1000
  */
@@ -189,11 +189,11 @@ secretFile?: string
  */
 export interface PullRequests {
 /**
- * API of the host; gitea is that of Forgejo as well.
+ * API of the host; gitea is also for Forgejo.
  */
 host: ("github" | "gitlab" | "gitea")
 /**
- * http(s) address of the API; by default that of the host of url: https://api.github.com for github.com, else the paths /api/v3 (github), /api/v4 (gitlab) and /api/v1 (gitea).
+ * http(s) address of the API; by default at the host of url: https://api.github.com for github.com, else the paths /api/v3 (github), /api/v4 (gitlab) and /api/v1 (gitea).
  */
 apiUrl?: string
 /**
@@ -209,7 +209,7 @@ tokenEnv?: string
  */
 tokenFile?: string
 /**
- * Certificates (PEM) to trust instead of the machine's, for an https address; by default those of the repository. Relative to the folder of this file.
+ * Certificates (PEM) to trust instead of the machine's, for an https address; by default the caFile of the repository. Relative to the folder of this file.
  */
 caFile?: string
 /**
@@ -448,7 +448,7 @@ export interface RelayTls {
 mode: ("mtls" | "tls" | "insecure")
 certificate?: ServerCertificate
 /**
- * Host names and IP addresses of a generated certificate, beside those of the host.
+ * Host names and IP addresses of a generated certificate, beside the names and addresses of the host.
  */
 names: string[]
 clients?: ClientCertificates
@@ -571,12 +571,12 @@ keyFile: string
 clientCaFile?: string
 }
 /**
- * The listener for Envoys of declared data planes: they report health (HDS) and receive endpoints (EDS). Without this field there is none. TLS is that of relay.tls.
+ * The listener for Envoys of declared data planes: they report health (HDS) and receive endpoints (EDS). Without this field there is none. relay.tls holds for it too.
  */
 export interface Xds {
 listen: XdsListen
 /**
- * Clusters whose endpoints Envoys receive (of Pods and live Dataplanes), besides those of declared data planes.
+ * Clusters whose endpoints (of Pods and live Dataplanes) Envoys receive, besides endpoints of declared data planes.
  * 
  * @maxItems 1000
  */
@@ -688,7 +688,7 @@ enabled: boolean
  */
 export interface Git {
 /**
- * native: the git program, 2.31 or newer. isomorphic: isomorphic-git, which needs no program, holds what it fetches in memory, and reads neither local repositories nor those of the SHA-256 kind nor signatures. auto: the git program if there is one on the PATH.
+ * native: the git program, 2.31 or newer. isomorphic: isomorphic-git, which needs no program, holds what it fetches in memory, and reads no local or SHA-256 repositories and no signatures. auto: the git program if there is one on the PATH.
  */
 adapter: ("auto" | "native" | "isomorphic")
 }

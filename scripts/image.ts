@@ -32,7 +32,7 @@ builds with one program from the same bases give one digest.
   --ca-file FILE        certificate authorities that npm trusts during the build; NODE_EXTRA_CA_CERTS if left out
   --dry-run             prints the commands that build the image, and runs none
 
-Environment: SOURCE_DATE_EPOCH is the time of the image, in seconds since 1970; if left out, that of the last commit.`;
+Environment: SOURCE_DATE_EPOCH is the time of the image, in seconds since 1970; if left out, of the last commit.`;
 
 /** A mistake of the person who types. */
 class UsageError extends Error {}

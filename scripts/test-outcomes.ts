@@ -85,7 +85,7 @@ type Cost = Pick<TestFile, 'path' | 'milliseconds' | 'processorMilliseconds'>;
 const DEAREST = 30;
 
 /**
- * The files that cost most, by the larger of their seconds and those of a processor, then the sum of all files; files of one run
+ * The files that cost most, by the larger of their seconds and their processor time, then the sum of all files; files of one run
  * overlap in time, and it is the processors that a run waits for.
  */
 export function durationLines({ files }: TestRun): readonly string[] {

@@ -38,7 +38,7 @@ downloaded. With paths or options of vitest nothing is made ready. Tests whose p
   --prepare          makes the programs ready, and runs no test
   --no-preparation   nothing is installed, built or downloaded
   --no-rerun         integration tests that fail are not run once more
-  --durations        the files that take most, with their seconds and those of a processor
+  --durations        the files that take most, with their seconds and their processor time
   --long             the tests that take too long for every change, and only those (npm run test:long)
 
 Environment: FLEETRELAY_REQUIRE_KUBERNETES=1, FLEETRELAY_REQUIRE_ENVOY=1, FLEETRELAY_REQUIRE_REDIS=1 and

@@ -15,7 +15,7 @@ const OBJECTS = Number(process.env.BENCH_OBJECTS ?? 50_000);
 const MEBIBYTES = Number(process.env.BENCH_MIB ?? 1_024);
 /** Most bytes of a delta; absent: the default of the server. */
 const DELTA_BYTES = process.env.BENCH_DELTA_BYTES;
-/** The heap that Node takes by itself in a container of 512 MiB. Here it would take that of the whole machine. */
+/** The heap that Node takes by itself in a container of 512 MiB. Here it would go by the memory of the whole machine. */
 const AGENT_HEAP_MIB = Number(process.env.BENCH_AGENT_HEAP_MIB ?? 256);
 const PER_FILE = 100;
 const REST_MS = 10_000;

@@ -80,7 +80,7 @@ function start({ server, caFile, reportMs, envoys }: ManyEnvoysRequest): void {
       client.makeBidiStreamRequest(`/${typeName}/${method}`, BYTES.serialize, BYTES.deserialize, metadata);
     if (reports) {
       const health = open(HealthDiscoveryService, HealthDiscoveryService.method.streamHealthCheck.name);
-      // Their reports are spread, as those of machines are.
+      // Their reports are spread, as reports of machines are.
       reportTo(health, node, reportMs, (index * reportMs) / envoys.length);
     }
     if (service === undefined) continue;

@@ -8,13 +8,13 @@ import type { KubernetesTestCluster } from '../../test/support/kubernetes/cluste
 const COLLECTIONS = ['/api/v1/namespaces/NS/services', '/apis/discovery.k8s.io/v1/namespaces/NS/endpointslices'];
 const DEADLINE_MS = 120_000;
 
-/** When (`performance.now()`) the first and the last of so many Services and EndpointSlices of a namespace were created. */
+/** When (`performance.now()`) the first and the last of the Services and EndpointSlices of a namespace were created. */
 export interface Creations {
   readonly first: number;
   readonly last: number;
 }
 
-/** Watches both kinds in a namespace that is empty, until so many objects are there. */
+/** Watches both kinds in a namespace that is empty, until `count` objects are there. */
 export function followCreations(cluster: KubernetesTestCluster, namespace: string, count: number): Promise<Creations> {
   let seen = 0;
   let first = Number.NaN;

@@ -22,8 +22,8 @@ const TEXTS: Readonly<Record<ChartName, Texts>> = {
     install: `${SERVER} \\
   --set 'sources[0].name=fleet' --set 'sources[0].git.url=https://git.example.com/fleet.git'`,
     further: [
-      'Every field of a [RelayConfig](../../../docs/reference/relay-config.md) is a value of the same name; `safeMode` and `policy` are',
-      'those of a [FleetPolicy](../../../docs/reference/kinds/fleetpolicy.md). [The guide](../../../docs/operate/helm.md) translates',
+      'Every field of a [RelayConfig](../../../docs/reference/relay-config.md) is a value of the same name; `safeMode` and `policy` make',
+      'a [FleetPolicy](../../../docs/reference/kinds/fleetpolicy.md). [The guide](../../../docs/operate/helm.md) translates',
       'values of Gloo. Several replicas: [replicas](../../../docs/operate/replicas.md).',
       '',
       '`ingress` and `httpRoute` open hooks and API to the outside: [network](../../../docs/operate/network.md#from-outside-the-cluster).',
@@ -45,8 +45,8 @@ helm install fleetrelay-agent deploy/helm/fleetrelay-agent --namespace fleetrela
     install: `helm install fleetrelay-crds deploy/helm/fleetrelay-crds
 ${SERVER} --set customResources.enabled=true`,
     further: [
-      '`helm upgrade` brings newer definitions. Those that `kubectl apply` has brought are taken over by `--take-ownership`, beside',
-      '`--force-conflicts` where fields differ. Those of another product stay its own: `exclude` names them.',
+      '`helm upgrade` brings newer definitions. `--take-ownership` takes over definitions that `kubectl apply` has brought, beside',
+      '`--force-conflicts` where fields differ. `exclude` names definitions that belong to another product.',
     ],
   },
 };

@@ -245,7 +245,7 @@ const ROWS: readonly Row[] = [
   PROBES,
 ];
 
-/** Replicas count the same data planes, so the sum is that of the fleets. */
+/** Replicas count the same data planes, so each fleet counts once in the sum. */
 function byStatus(metric: string): string {
   return `sum by (status) (max by (namespace, job, mesh, status) (${metric}))`;
 }

@@ -92,7 +92,7 @@ function relayConfigPages(schema: JsonObject): readonly (readonly [path: string,
     '# RelayConfig: sources',
     '',
     'Name the repositories, folders and clusters that a management server follows, and say what each may declare.',
-    'All other settings are those of [RelayConfig](relay-config.md).',
+    '[RelayConfig](relay-config.md) has all other settings.',
     '',
     ...shown(sections.filter(isOfSources)),
   ]);
@@ -142,7 +142,7 @@ function glance(id: EngineKind): readonly string[] {
   );
 }
 
-/** The fields of a schema; of one with two forms, those of both. */
+/** The fields of a schema, in both forms if it has two. */
 function fieldsOf(schema: JsonObject): readonly string[] {
   const reader = createFieldReader(schema);
   if (schema.if === undefined) return shown(reader.sections('Fields', '', schema));

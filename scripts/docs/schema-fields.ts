@@ -33,7 +33,7 @@ export function createFieldReader(root: JsonObject) {
     const schema = resolved(root, given);
     const { below, known } = fieldsOf(path, given);
     const deprecated = schema.deprecated === true ? 'Deprecated. ' : '';
-    const pointer = known === undefined ? '' : ` Its fields are those of ${code(known)}.`;
+    const pointer = known === undefined ? '' : ` It has the fields of ${code(known)}.`;
     return {
       ...{ path, type: typeOf(root, schema), standard: standardOf(schema), limits: limitsOf(root, schema, required) },
       meaning: `${deprecated}${prose(textOf(schema.description))}${pointer}${exampleOf(schema)}`,

@@ -18,7 +18,7 @@ export interface ImageBuild {
   readonly labels?: Readonly<Record<string, string>>;
   /** A file with certificate authorities that npm trusts during the build. */
   readonly caFile?: string;
-  /** `linux/amd64`, `linux/arm64`; if left out, that of the machine. Several are written into one archive. */
+  /** `linux/amd64`, `linux/arm64`; if left out, the machine's platform. Several are written into one archive. */
   readonly platforms?: readonly string[];
   /** An archive in the form of OCI; if left out, the image is in the store of the builder. */
   readonly output?: string;

@@ -1,4 +1,4 @@
-/** What the published OpenAPI of Kubernetes leaves out of a field: its enum (or that of its items) and its default. */
+/** What the published OpenAPI of Kubernetes leaves out of a field: its enum (or its items' enum) and its default. */
 export interface FieldExtras {
   readonly enum?: readonly string[];
   readonly itemsEnum?: readonly string[];

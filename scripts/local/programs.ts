@@ -18,7 +18,7 @@ interface Program {
 
 const KUBERNETES: Origin = { script: 'kubernetes-binaries' };
 
-/** The programs beside Node, git and those of a POSIX system that tests and checks start. */
+/** The programs that tests and checks start, beside Node, git and the programs of a POSIX system. */
 export const PROGRAMS = {
   bash: { origin: { debian: 'bash' } },
   buildah: { origin: { debian: 'buildah' }, isForLong: true },

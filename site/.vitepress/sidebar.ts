@@ -8,8 +8,8 @@ type Item = DefaultTheme.SidebarItem;
 const ORDER = ['start', 'concepts', 'guides', 'domains', 'reference', 'operate', 'development'];
 
 /**
- * The tree of docs/ as the sidebar of the site. Pages are in the order in which docs/README.md links them, then in that of the README
- * of their folder, then by title.
+ * The tree of docs/ as the sidebar of the site. Pages are in the order in which docs/README.md links them, then as the README of
+ * their folder links them, then by title.
  */
 export function sidebarOf(project: string): Item[] {
   const rankIn = (index: string, path: string): number => {

@@ -97,7 +97,7 @@ describe.skipIf(noProgram('envoy'))('fleetrelay dataplane run', () => {
     expect(seconds).toBeGreaterThan(4.5);
     expect(run.line('Envoy drains')).toMatchObject({ seconds: 5 });
     expect(run.line('Envoy has ended')).toMatchObject({ how: 'exit code 0' });
-    // Those of the other run.
+    // Of the other run.
     expect(readdirSync(temporary)).toHaveLength(1);
     await dataplane('db', 'disconnected', 'Offline');
   });

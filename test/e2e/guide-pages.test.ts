@@ -69,7 +69,7 @@ test.skipIf(noProgram('bash', 'redis-server'))(
     const steps = stepsOf(read('guides/replicas.md'));
     expect(steps).toHaveLength(6);
     await typist.play(steps);
-    // The usual port is not that of this server, so what it suggests names it.
+    // This server has another port than the usual one, so what it suggests names it.
     expect(typist.printed()).toMatch(/^then: fleetrelay status --api http:\/\/127\.0\.0\.1:\d+$/m);
   },
 );

@@ -169,7 +169,7 @@ spec:
     const files = { definition, claim, settings, gadget };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(home, `fleet/apps/hello/${name}.yaml`), text);
     expect(shell('git add --all && git commit --quiet --no-verify -m base && git tag base')).toBe('0 ');
-    // The shell's redirection is that of the last command.
+    // The shell's redirection belongs to the last command.
     const hook = (line: string): string =>
       shell(`git reset --quiet --hard base && { ${line} && git commit --quiet -m more; }`);
     expect(hook('git rm --quiet apps/hello/settings.yaml')).toContain('apps/hello/claim.yaml:12:19: warning FR3020');

@@ -15,7 +15,7 @@ import { noProgram } from '../support/programs.ts';
 const LEASES = 'apis/coordination.k8s.io/v1/namespaces/fleetrelay/leases';
 const HAND_OVER_S = 15;
 const MANY = 300;
-/** So many objects an agent works on at the same time. */
+/** Objects that an agent works on at the same time. */
 const AT_ONCE = 16;
 
 interface LeaseSpec {

@@ -21,7 +21,7 @@ beforeAll(() => {
   environment = {
     ...process.env,
     ...installOnPath(home),
-    // The hook that pre-commit installs starts with the Node of the machine, of any version, and not with that of this checkout.
+    // The hook that pre-commit installs starts with the Node of the machine, of any version, and not with this checkout's.
     PATH: [join(home, 'bin'), ...machinePath()].join(delimiter),
     HOME: process.env.HOME,
     PRE_COMMIT_HOME: join(home, 'cache'),

@@ -102,7 +102,7 @@ async function staysQuiet(
   }
 }
 
-/** The writes of objects of the fleet: those of the agent's own namespace are its inventory. */
+/** The writes of objects of the fleet: writes in the agent's own namespace are its inventory. */
 function objectWrites(requests: readonly AuditedRequest[]): readonly string[] {
   const writes = requests.filter((request) => isWrite(request) && !request.uri.includes('/namespaces/fleetrelay/'));
   return writes.map(({ verb, uri }) => `${verb} ${uri.replace(/\?.*/, '')}`);

@@ -21,7 +21,7 @@ spec:
           x-kubernetes-validations:
             - rule: lists.range(60000).all(a, a < 60000)
 `;
-/** So many that their rules take some minutes. */
+/** Enough for their rules to take some minutes. */
 const THINGS = 3_000;
 const things = Array.from(
   { length: THINGS },

@@ -21,7 +21,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   }),
 );
 
-/** Up to so many changes of a list. */
+/** A list after a bounded number of changes. */
 export function mutations(maxLength: number): fc.Arbitrary<readonly Mutation[]> {
   return fc.array(mutation, { maxLength });
 }

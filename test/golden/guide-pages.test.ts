@@ -77,7 +77,7 @@ it.each([
 
 /** Pages whose commands tests type in a shell (`test/e2e/*-page*.test.ts`). */
 const TYPED = ['start/try.md', 'start/first-fleet.md', 'start/kubernetes.md', 'guides/backup-and-restore.md'];
-/** Pages about a fleet in another state than those of the typed pages. */
+/** Pages about a fleet in another state than the fleet of the typed pages. */
 const OTHER_FLEETS = ['concepts/safe-mode.md'];
 
 it('other pages show what a command prints as the pages do whose commands are typed', () => {

@@ -33,7 +33,7 @@ const fragments = PAGES.flatMap((page) =>
   ),
 );
 
-it.each(fragments)('that of $page', ({ page, value }) => {
+it.each(fragments)('the fragment of $page', ({ page, value }) => {
   const config = { apiVersion: 'fleetrelay.dev/v1alpha1', kind: 'RelayConfig', ...REST, ...(value as object) };
   const { diagnostics } = decodeRelayConfig(page, new TextEncoder().encode(JSON.stringify(config)));
   expect(diagnostics).toEqual([]);

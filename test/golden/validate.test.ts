@@ -101,7 +101,7 @@ describe('what other programs read', () => {
       expect(helpUri).toMatch(new RegExp(`^https://.*/${id}\\.html$`));
   });
 
-  it('junit is XML, and its counts are those of its cases', async () => {
+  it('junit is XML, and its counts fit its cases', async () => {
     const xml = await output('-o', 'junit');
     expect(XMLValidator.validate(xml)).toBe(true);
     const parser = new XMLParser({ ignoreAttributes: false, isArray: (name) => /^test(suite|case)$/.test(name) });

@@ -114,7 +114,7 @@ describe('a Dataplane of a second source', () => {
     ['joins a service that is named', { ...IN_DEFAULT, services: ['postgres'] }, ['10.0.0.1', '10.66.6.6']],
     ['joins none that a pattern names', { ...IN_DEFAULT, services: ['post*'] }, ['10.0.0.1']],
     [
-      'joins those of a source whose files it selects',
+      'joins services of a source whose files it selects',
       { ...IN_DEFAULT, files: ['platform'] },
       ['10.0.0.1', '10.66.6.6'],
     ],
@@ -148,7 +148,7 @@ describe('a Dataplane of a second source', () => {
     expect(endpoints(world)).toEqual(['postgres 10.66.6.6']);
   });
 
-  it('joins no service of a data plane that lives in a cluster, which counts as that of the first source', async () => {
+  it('joins no service of a data plane that lives in a cluster, which counts for the first source', async () => {
     const team = { 'x.yaml': dataplane('evil', 'web_shop_svc_80', '10.66.6.6') };
     const world = await twoTeams(team, IN_DEFAULT);
     expect(mirrored(world)).toEqual(['10.0.0.1', '10.66.6.6']);

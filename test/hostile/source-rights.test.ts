@@ -4,7 +4,7 @@ import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../support/manifests.ts';
 import { names, restart } from '../support/started-world.ts';
 
-/** The repository of the platform team: the clusters, and Secrets for those of production. */
+/** The repository of the platform team: the clusters, and Secrets for clusters of production. */
 const platform = {
   'clusters/east/cluster.yaml': clusterYaml('east', { env: 'prod' }),
   'clusters/west/cluster.yaml': clusterYaml('west', { env: 'dev' }),
@@ -17,7 +17,7 @@ const ours = placementYaml('ours', 'ours/**', 'names: [west]');
 
 type Allow = Readonly<Record<string, SourceAllow>>;
 
-/** Two clusters, the platform's repository and that of a team, which holds these files. */
+/** Two clusters, the platform's repository, and a team's repository, which holds these files. */
 async function twoTeams(
   team: Readonly<Record<string, string>>,
   allow: Allow = {},
@@ -203,7 +203,7 @@ describe('what was in force stays when the configuration is narrowed', () => {
     expect([names(world, 'west'), names(world, 'mine')]).toEqual([all, ['/ConfigMap/web/a', '/ConfigMap/web/b']]);
     expect(world.server.api.removals()).toEqual([]);
     expect((await refusals(world)).length + Number(allow.files?.length === 0)).toBeGreaterThan(0);
-    // Its own deletions are proven, and so are those of the other source.
+    // Its own deletions are proven, and so are the other source's.
     world.sourceNamed('team').push({ 'ours/a.yaml': null });
     world.sourceNamed('platform').push({ 'secrets/prod/key.yaml': null });
     await world.settle();

@@ -55,7 +55,7 @@ function contentOf(world: FleetWorld): readonly string[] {
     .sort();
 }
 
-test('making files those of another tool removes and replaces nothing', { timeout: 120_000 }, async () => {
+test('making files belong to another tool removes and replaces nothing', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(histories, async ({ objects, steps }) => {
       const [first, second] = SOURCES.map((source) => filesOf(source, objects));

@@ -13,7 +13,7 @@ Plays histories of a simulated fleet, one for each seed: servers, agents, cluste
 clock, with faults, and in some worlds one hostile agent. Checkers look on; what they find is told in the order of the
 seeds, with how to repeat it, and the exit code is 1. An interrupt ends it with the sum of what was played (code 130).
 
-  --seeds N  so many seeds (default: 200)
+  --seeds N  number of seeds (default: 200)
   --from S   the first of them (default: 1)
   --steps N  events of each world before it comes to rest (default: 2000)
   --jobs N   threads that play at once (default: one for each processor)

@@ -7,7 +7,7 @@ const read = (path: string): string => readFileSync(join(project, path), 'utf8')
 /** The page shows functions without the indentation of what they stand in. */
 const flat = (code: string): string => code.replaceAll(/^ +/gm, '');
 
-test('the code on the page about domains is that of the domain in the tests', () => {
+test('the page about domains shows the code of the domain in the tests', () => {
   const code = flat(read('test/support/banners.ts'));
   const blocks = [...read('docs/development/adding-a-domain.md').matchAll(/```ts\n([\s\S]*?)```/g)].map(
     ([, text = '']) => text,

@@ -14,7 +14,7 @@ const textOf = (path: string): string => readFileSync(join(project, path), 'utf8
 const ASKS = /\b(?:isLong|testInLong|describeOnDirectories)\b/;
 const listed = [...ALSO_LONG.unit, ...ALSO_LONG.integration, ...LONG_ALONE];
 
-test('each file with long tests is among those of npm run test:long, and each glob there has a file', () => {
+test('npm run test:long runs each file with long tests, and each glob there has a file', () => {
   const isListed = picomatch(listed);
   const asking = paths.filter((path) => ASKS.test(textOf(path)) && !/^test\/(?:static|unit\/scripts)\//.test(path));
   expect(asking.length).toBeGreaterThan(25);

@@ -106,7 +106,7 @@ function deadLinks(path: string, page: Page): readonly string[] {
   });
 }
 
-/** Pages below docs that neither the index of all pages nor that of their own folder names. */
+/** Pages below docs that neither the index of all pages nor the index of their own folder names. */
 function unnamed(all: ReadonlyMap<string, Page>): readonly string[] {
   const namedBy = (index: string): readonly string[] =>
     (all.get(index)?.links ?? []).map(({ text }) => normalize(join(dirname(index), text.replace(/#.*/, ''))));

@@ -302,7 +302,7 @@ async function comeToRest(history: History): Promise<void> {
     check(history);
     wrong = restlessness(history);
     if (wrong === undefined) return;
-    // Writes of a real disk end in their own time, which is not that of the clock.
+    // Writes of a real disk end in real time, not by the clock.
     if (round > 2) await new Promise((resolve) => setTimeout(resolve, round));
   }
   throw new Error(`it does not come to rest: ${wrong}`);

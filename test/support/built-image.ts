@@ -74,7 +74,7 @@ export function createImageWorkshop(epoch: number): ImageWorkshop {
 
 /**
  * Starts the program of an image as a runtime of containers does on a read-only root: with its user, environment and entry point. Only
- * `/tmp` and `/var/lib/fleetrelay` can be written to; they are the folders `tmp` and `data` of `work`. The network is that of the machine.
+ * `/tmp` and `/var/lib/fleetrelay` can be written to; they are the folders `tmp` and `data` of `work`. It has the network of the machine.
  */
 export function runImage(root: string, config: ImageConfig, work: string, args: readonly string[]): ImageProcess {
   return runInImage(root, config, work, [...config.Entrypoint, ...args]);

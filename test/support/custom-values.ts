@@ -12,7 +12,7 @@ const text = (keywords: JsonObject): JsonObject => ({ type: 'string', ...keyword
 const format = (name: string): JsonObject => text({ format: name });
 const size: JsonObject = { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer' } } };
 
-/** Each field of {@link customDefinition}; the verdicts are those of a real API server. */
+/** Each field of {@link customDefinition}; the verdicts come from a real API server. */
 export const customValues: readonly CustomValues[] = [
   { name: 'text', schema: { type: 'string' }, accepted: ['', 'a', null], refused: [1, true, {}, []] },
   { name: 'whole', schema: { type: 'integer' }, accepted: [1, -1, 2 ** 40], refused: ['1', 1.5, true, 1e300] },

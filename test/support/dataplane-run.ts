@@ -6,7 +6,7 @@ import { PROGRAM, until } from './fleet-processes.ts';
 export interface DataplaneRun {
   /** Exit code; null: a signal has ended it. */
   readonly ended: Promise<number | null>;
-  /** What it has written to standard error: its own lines, and those of Envoy. */
+  /** What it has written to standard error: its own lines, and Envoy's. */
   readonly said: () => string;
   /** A line of its log with this message; undefined: there is none yet. */
   line(message: string): Readonly<Record<string, unknown>> | undefined;

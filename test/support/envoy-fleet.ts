@@ -75,7 +75,7 @@ export function untilDataplane(fleet: Fleet, name: string, state: string, status
   });
 }
 
-/** Waits until all load-balancing sets together have so many endpoints. */
+/** Waits until all load-balancing sets together have this number of endpoints. */
 export async function untilEndpoints(fleet: Fleet, count: number): Promise<void> {
   await until(`the service has ${count} endpoints`, async () => (await rowsOf(fleet, 'endpoints')).length === count);
 }

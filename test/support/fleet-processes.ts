@@ -40,7 +40,7 @@ export interface Fleet extends FleetAsked {
   readonly server: ServerProcess;
   readonly dataDir: string;
   /**
-   * Another server of this fleet, with a data directory of its own and the same relay secret; started by the test. `args` win over those of the first.
+   * Another server of this fleet, with a data directory of its own and the same relay secret; started by the test. `args` win over the first one's.
    */
   another(name: string, args?: readonly string[]): ServerProcess;
   /** Pushes files (null removes) and returns the commit; a hook tells the servers. Default: to the first source. */
@@ -84,7 +84,7 @@ export interface ServerProcess {
 export interface AgentProcess {
   readonly logs: readonly Readonly<Record<string, unknown>>[];
   /**
-   * `cluster`: the name that it claims; `token`: whose token it shows. Further arguments win over those of its cluster.
+   * `cluster`: the name that it claims; `token`: whose token it shows. Further arguments win over its cluster's.
    * Resolves when the process is started, not when it is up.
    */
   start(options?: {

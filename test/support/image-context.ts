@@ -37,7 +37,7 @@ export function contextFilter(ignoreFile: string): (path: string) => boolean {
   return (path) => paths.some((each) => path === each || path.startsWith(`${each}/`));
 }
 
-/** The files of this checkout: those of git, and new ones that it does not ignore. Relative paths. */
+/** The files of this checkout: files in git, and new ones that git does not ignore. Relative paths. */
 export function checkoutFiles(): readonly string[] {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
   const listed = execFileSync('git', args, { cwd: PROJECT, encoding: 'utf8' }).split('\0');

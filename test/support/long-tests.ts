@@ -8,7 +8,7 @@ export function testOften(name: string, body: Body): void {
   if (!isLong) test(name, body);
 }
 
-/** A test that only `npm run test:long` runs; the file is among those of `vitest.config.ts`. */
+/** A test that only `npm run test:long` runs; `vitest.config.ts` lists the file. */
 export function testInLong(name: string, body: Body): void {
   if (isLong) test(name, body);
 }

@@ -7,7 +7,7 @@ import { type ClusterKind, type ClusterPool, directoryClusters } from './test-cl
 
 type Suite = (pool: ClusterPool, kind: ClusterKind) => void;
 
-/** The title of a suite, and the programs that it starts beside those of its clusters. */
+/** The title of a suite, and the programs that it starts beside the programs of its clusters. */
 type Titled = string | { readonly title: string; readonly needs: readonly ProgramName[] };
 
 /** One suite, run on every kind of cluster; skipped where the programs of one are not here. */

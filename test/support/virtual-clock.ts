@@ -3,7 +3,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 /** A clock that stands still until it is told to go on. Wall clock and monotonic time advance together. */
 export interface VirtualClock extends Clock {
   /**
-   * Advances by so many milliseconds and calls what falls due, in order of time and then of scheduling. Between
+   * Advances by `milliseconds` and calls what falls due, in order of time and then of scheduling. Between
    * two callbacks pending promises get their turn, so what a callback schedules within the time is called back as well.
    */
   advance(milliseconds: number): Promise<void>;

@@ -154,7 +154,7 @@ function sourceOfRepository(
   return [{ name: ONLY_SOURCE, git: { url, branch, path, pollIntervalSeconds: poll, credentials, hook } }];
 }
 
-/** Adds custom resources to the sources, with the rights of the first one. Without a named cluster, those of the file are enough. */
+/** Adds custom resources to the sources, with the rights of the first one. If no cluster is named, custom resources in the file are enough. */
 function withCustomResources(_: true, sources: readonly Source[], { kubeconfig, context, namespace }: Given) {
   const isNamed = (kubeconfig ?? context ?? namespace) !== undefined;
   const first = sources.find(({ kubernetes, name }) => kubernetes === undefined && name !== CUSTOM_RESOURCES);

@@ -13,7 +13,7 @@ import type { ProcessDeps } from './sources.ts';
 export interface LocalToken {
   readonly token: string;
   /**
-   * Writes it where the server's user finds it: into the data directory, and where commands look for that of the bound
+   * Writes it where the server's user finds it: into the data directory, and where commands look for the token of the bound
    * address. Without a home to write to, the log says where the token is.
    */
   publish(bound: HttpAddress): Promise<void>;

@@ -28,7 +28,7 @@ export interface ProcessParts {
   readonly log: Log;
 }
 
-/** The API of a fleet, whose status also has that of the process, and which renews tokens. */
+/** The API of a fleet. Its status also shows the process, and it renews tokens. */
 export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
   const { generations, acceptances } = process.records;
   return {

@@ -19,7 +19,7 @@ import type { HookPullRequests } from '../../server/hook-routes.ts';
 import type { PullRequestFigure } from '../../server/metrics.ts';
 import { hookTargets, type ProcessDeps, readSecret } from './sources.ts';
 
-/** Plans of one source: so many at once, then one each so many seconds. */
+/** How often plans of one source begin. */
 const RATE = { burst: 10, perSecond: 1 / 20 };
 
 interface PullRequestDeps extends ProcessDeps {

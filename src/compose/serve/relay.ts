@@ -38,7 +38,7 @@ export interface OpenedRelay {
   readonly storeSecrets: readonly Uint8Array[];
   /** What people have decided of tokens and certificates. */
   readonly records: TrustRecords;
-  /** Of the listener for agents; those of domains have the same. */
+  /** Of the listener for agents; listeners of domains have the same. */
   readonly security: GrpcServerOptions['security'];
   /** The relay secrets. */
   readonly tokens: readonly Uint8Array[];

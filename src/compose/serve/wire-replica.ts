@@ -46,7 +46,7 @@ export interface ReplicaSetup {
   readonly needsStore: boolean;
   /** HOST:PORT or URL of this replica's HTTP, for the clients of the others; empty: it advertises none. */
   readonly advertise: string;
-  /** Generation of the engine; default: that of this version. For tests. */
+  /** Generation of the engine; default: the generation of this version. For tests. */
   readonly engine?: number;
 }
 

@@ -59,7 +59,7 @@ test('a live object matches its declaration by the digest, after a write and aft
   expect(cluster.matches(unread(a), await observedOf(a))).toBe(true);
 });
 
-test('an object that is declared with annotations that are empty, or with those of a stamp, matches what was written', async () => {
+test('an object that is declared with empty annotations, or with annotations of a stamp, matches what was written', async () => {
   for (const annotations of [{}, { 'fleetrelay.dev/nonce': 'x' }, { own: 'x', 'fleetrelay.dev/nonce': 'x' }]) {
     const value = { ...a, metadata: { name: 'a', namespace: 'web', annotations } };
     const declared = { ...request(value), digest: objectDigest(value) };
@@ -69,7 +69,7 @@ test('an object that is declared with annotations that are empty, or with those 
   }
 });
 
-test('a file of ours that a person has changed does not match, and its value is that of the file', async () => {
+test('a file of ours that a person has changed does not match, and its value is read from the file', async () => {
   await cluster.apply(request(a));
   const { stamp } = request(a);
   writeFileSync(join(directory, pathOfObject(keyOf(a))), renderLiveFile(configMap('a', { k: 'changed' }), stamp));

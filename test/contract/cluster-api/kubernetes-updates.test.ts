@@ -207,7 +207,7 @@ function includes(live: JsonValue | undefined, declared: JsonValue | undefined):
     return Object.entries(declared).every(([name, value]) => includes(live[name], value));
   }
   if (Array.isArray(live) && Array.isArray(declared)) {
-    // Admission adds tolerations to those of a Pod.
+    // Admission adds tolerations to a Pod.
     const isComplete =
       live.length === declared.length || declared.some((each) => isJsonObject(each) && each.operator !== undefined);
     return isComplete && declared.every((value, index) => includes(live[index], value));

@@ -240,7 +240,7 @@ export function clusterContract(
       expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
     });
 
-    test('bytes of a live object, where they are kept, are those of its value', async () => {
+    test('bytes of a live object, where they are kept, are the canonical bytes of its value', async () => {
       const { cluster } = await make();
       await cluster.apply(request(configMap('b', { z: '\u2028', a: 'ä' })));
       await cluster.apply(request(a));

@@ -81,7 +81,7 @@ describe.skipIf(noProgram('helm'))('files of the charts', () => {
     },
   );
 
-  test('labels of one kind of object win over those of all, and the chart keeps those that find its pods', async () => {
+  test('labels of one kind of object win over labels of all kinds, and the chart keeps labels that find its pods', async () => {
     const labelsOf = async (values: object) => {
       const release = withValues(releaseOf(SERVER_RELEASES, 'least'), values);
       const objects = await renderChart('fleetrelay', release);
@@ -155,7 +155,7 @@ describe.skipIf(noProgram('helm'))('files of the charts', () => {
     expect(ports[0]?.port).toBe(8080);
   });
 
-  test('the chart of the definitions has those of deploy/crds, and leaves out those that are excluded', async () => {
+  test('the chart of the definitions has all of deploy/crds, and leaves out what is excluded', async () => {
     const files = globSync('deploy/crds/*_*.yaml', { cwd: PROJECT });
     const wanted = new Map(
       files.flatMap((path) => objectsOf(read(path))).map((object) => [object.metadata.name, object.spec]),

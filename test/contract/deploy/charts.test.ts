@@ -20,7 +20,7 @@ describe.skipIf(noProgram('helm'))('charts', () => {
   });
 
   test.for(Object.entries(SERVER_RELEASES))(
-    'the settings of %s-values.yaml are those of a server',
+    'a server takes the settings of %s-values.yaml',
     async ([, release]) => {
       const objects = await renderChart('fleetrelay', release);
       const config = configOf(objects);

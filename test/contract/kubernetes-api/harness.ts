@@ -21,7 +21,7 @@ export const CONFIG_MAPS: ApiResource = {
   subresources: [],
 };
 
-/** The machine's time, so many times as fast: what waits for half a minute takes half a second. */
+/** The machine's time, made faster: what waits for half a minute takes half a second. */
 export function createHurriedClock(factor: number): Clock {
   const clock = createSystemClock();
   return {

@@ -18,7 +18,7 @@ interface Group {
   readonly rules: readonly AlertRule[];
 }
 
-/** The alerts that are shipped: all, or those of one group. */
+/** The alerts that are shipped: all, or one group. */
 export function readAlerts(group?: string): readonly AlertRule[] {
   const { groups } = load(readFileSync(RULE_FILE, 'utf8')) as { readonly groups: readonly Group[] };
   return groups.filter(({ name }) => group === undefined || name === group).flatMap(({ rules }) => rules);

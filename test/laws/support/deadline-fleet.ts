@@ -50,7 +50,7 @@ export const LATER_SECONDS = 5;
 /** After each step; long enough to write to the store and to receive the notification. */
 const SETTLE_MS = 200;
 
-/** Two providers: the second one has a deadline as soon as that of the first has passed. */
+/** Two providers: the second one has a deadline as soon as the first one's has passed. */
 function createLateness() {
   const graph = createGraph();
   const subjects = graph.input<number>('subjects');

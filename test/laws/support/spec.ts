@@ -41,7 +41,7 @@ export type NodeSpec =
       readonly emission: Emission;
       /** Values are one of so few that recomputing often gives the same. */
       readonly coarse: boolean;
-      /** One in so many calls throws; 0: none. */
+      /** One of this number of calls throws; 0: none does. */
       readonly throwsOneIn: number;
       readonly equals: 'default' | 'text' | 'throws';
       readonly salt: number;

@@ -18,7 +18,7 @@ interface Departure {
   readonly countedAt: number;
   /** Which departure of the world it was. */
   readonly order: number;
-  /** The departure before its removals were judged: those of a large change are judged with its first delta. */
+  /** The departure before its removals were judged: removals of a large change are judged with its first delta. */
   readonly judgedAfter: number;
   readonly process: string;
   /** What had been counted at this moment or before was forgotten when it left. */

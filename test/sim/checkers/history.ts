@@ -25,7 +25,7 @@ interface Departure {
   leasedAt: number | undefined;
   /** What the agent has said; undefined: nothing that is known. */
   answer?: 'accepted' | 'rejected';
-  /** A server has ended the registration that it belongs to, which was so many in the store at that moment. */
+  /** A server has ended the registration that it belongs to. The number is of ended registrations in the store at that moment. */
   endedAs?: number | undefined;
 }
 

@@ -18,7 +18,7 @@ export interface SimProcess {
   call<Value>(delayMs: number, work: () => Value | Promise<Value>): Promise<Value>;
   /** As {@link call}, for work that changes something: here the process may end, before or after it is done. */
   write<Value>(delayMs: number, work: () => Value | Promise<Value>): Promise<Value>;
-  /** It is to end at the write after so many others. */
+  /** It is to end at a write, after `writes` others. */
   doom(at: 'before' | 'after', writes: number): void;
   stop(): void;
   goOn(): void;

@@ -5,11 +5,11 @@
 export interface SimTime {
   /** Milliseconds since the beginning of the world. */
   elapsed(): number;
-  /** Calls back after so many milliseconds; the returned function calls it off. */
+  /** Calls back after `milliseconds`; the returned function calls it off. */
   in(milliseconds: number, callback: () => void): () => void;
   /** Lets the next event happen, if there is one before `until`, and all promises that hang on it. */
   step(until: number): Promise<boolean>;
-  /** Goes on by so many milliseconds; `after` is called after every event. */
+  /** Goes on by `milliseconds`; `after` is called after every event. */
   advance(milliseconds: number, after?: () => void): Promise<void>;
   /** Events that have happened. */
   steps(): number;

@@ -6,7 +6,7 @@ import { expectedRows, type Fleet } from './oracle.ts';
 
 const VIEWS = ['dataplanes', 'services', 'endpoints'] as const;
 
-/** At any time, the views of each server are those of what it knows then: of the last reports, also of clusters that are away. */
+/** At any time, the views of each server show what it knows then: the last reports, also of clusters that are away. */
 export const followsReports: MakeChecker = (world, fail) => ({
   name: 'follows reports',
   stepped: () => {

@@ -17,7 +17,7 @@ import { createPipe, type Pipe } from './pipe.ts';
 
 /** Delays and faults between one agent and the servers. */
 export interface Weather {
-  /** A message takes at least this many milliseconds, and up to so many more. */
+  /** Least milliseconds that a message takes, and most that it takes beyond them. */
   latencyMs: number;
   jitterMs: number;
   /** While false dialling fails; what is open is not touched. */

@@ -75,7 +75,7 @@ export interface RecordedHost {
   readonly state: HostState;
   /** Method and path of each call. */
   readonly calls: string[];
-  /** Answers so many of the next calls (default: one) with this reply. */
+  /** Answers a number of the next calls (default: one) with this reply. */
   interrupt(reply: HostReply, calls?: number): void;
   /** Answers as the API again. */
   resume(): void;

@@ -62,7 +62,7 @@ async function createCaredWorld() {
 const statusOf = ({ server }: AgentWorld) => server.inputs.at(-1)?.objects.get(PROBE)?.value.status;
 const kindOf = ({ server }: AgentWorld, name: string) => server.inputs.at(-1)?.kinds.find(({ kind }) => kind === name);
 
-test('reports are live objects of the snapshot, beside those of the cluster', async () => {
+test('reports are live objects of the snapshot, beside objects of the cluster', async () => {
   const { world } = await createCaredWorld();
   world.cluster.personPuts(keyOf(configMap('a', '1')), configMap('a', '1'));
   world.server.settings(settings);

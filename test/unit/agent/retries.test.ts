@@ -96,7 +96,7 @@ test.each([
   expect(isApplied()).toBe(true);
 });
 
-test('after a change of the definition of its kind it is tried at once, and after that of another kind it is not', async () => {
+test('after a change of the definition of its own kind it is tried at once, and of another kind it is not', async () => {
   world.cluster.redefine('example.com/Widget');
   await world.settle();
   expect(isApplied()).toBe(false);

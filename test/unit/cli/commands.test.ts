@@ -283,7 +283,7 @@ describe('the long-running commands', () => {
     ]);
   });
 
-  test('the exit code of a root is that of the command', async () => {
+  test('a root returns the exit code of the command', async () => {
     const roots = recordingRoots({
       serve: async (_options, _signal, io) => {
         io.out(`${io.version}\n`);

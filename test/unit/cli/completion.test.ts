@@ -233,7 +233,7 @@ describe.each(['bash', 'zsh', 'fish'] as const)('%s', (shell) => {
   });
 });
 
-/** Runs a shell with a script in a file: fish refuses a standard input that is a socket, as that of a child of Node is. */
+/** Runs a shell with a script in a file: fish refuses a standard input that is a socket, which a child of Node has. */
 function runShell(shell: 'bash' | 'zsh' | 'fish', args: readonly string[], text: string) {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-shell-'));
   try {

@@ -36,7 +36,7 @@ test('parts are closed in reverse order at the signal', async () => {
   expect(closed).toEqual(['c', 'b', 'a']);
 });
 
-test('a part that fails closes those before it, and its error is that of the process', async () => {
+test('a part that fails closes the parts before it, and the process ends with its error', async () => {
   const { closed, run, openAll } = process();
   const running = run(async (parts) => {
     await openAll(parts, ['a', 'b']);

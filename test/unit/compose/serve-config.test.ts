@@ -14,7 +14,7 @@ async function sourcesOf(options: Partial<ServeOptions>, cwd = '/work'): Promise
   return sources.map(({ kinds: _kinds, pollIntervalSeconds: _seconds, ...rest }: Record<string, unknown>) => rest);
 }
 
-/** Those of the first source. */
+/** The rights of the first source. */
 const rightsOf = (first: string) => ({ kinds: ['*'], labelKeys: ['*'], meshes: ['*'], files: [first] });
 
 describe('custom resources by flags', () => {
@@ -39,7 +39,7 @@ describe('custom resources by flags', () => {
     await expect(sourcesOf({})).rejects.toThrow('--custom-resources');
   });
 
-  it('replace those of the file if the flags name a cluster', async () => {
+  it('replace the file's if the flags name a cluster', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-'));
     try {
       const file = join(folder, 'relay.yaml');

@@ -82,7 +82,7 @@ function countedAnew(engine: Engine, name: string): readonly ConditionValue[] {
   return summarise(tallyOfList(all));
 }
 
-it('counts of a Placement are those of all objects under its paths, after every commit of any history', () => {
+it('counts of a Placement cover all objects under its paths, after every commit of any history', () => {
   fc.assert(
     fc.property(fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 25 }), (commits) => {
       const world = createEngineWorld();

@@ -50,7 +50,7 @@ it('matches no globs of a Placement that may not select the source', () => {
   expect(engine.sourceProofs.get('', 'team')).toBe('complete');
 });
 
-it('Placements that need too many steps for a path of another source do not place it, and those of its own source do', () => {
+it('Placements that need too many steps for a path of another source do not place it, and Placements of its own source do', () => {
   const engine = worldWith(['team'], '**/a.yaml');
   expect(engineDiagnostics(engine)).toMatchObject([
     {
@@ -251,7 +251,7 @@ it('matches a path once for all documents of its file', () => {
   expect(ofDocuments[1]?.value).toBe(ofDocuments[0]?.value);
 });
 
-it('the steps that another source has grow with the path, and never exceed those of the own source', () => {
+it('the steps that another source has grow with the path, and never exceed the steps of the own source', () => {
   const most = (length: number, by = 'platform') =>
     mostSteps({ source: 'team' as SourceName, path: 'a'.repeat(length) }, by);
   expect([1, 125, 250, 2_000, 4_096].map((length) => most(length))).toEqual([

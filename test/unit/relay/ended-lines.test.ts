@@ -21,7 +21,7 @@ test('callers that are not authenticated fill no log, however many addresses the
   expect(log.lines.at(-1)).toContain('"leftOut":4900');
 });
 
-test('a line says how many were left out by the limit of its caller and by that of all together', async () => {
+test('a line says how many were left out by the limit of its caller and by the limit of all together', async () => {
   const [clock, log] = [createVirtualClock(), recordingLog()];
   const state = createServerState({ clock, log } as never, { fleet: 'test', tokens: [] } as never, {} as never);
   const end = (address: string): void => noteEnd(state, wrong, address, { peer: `${address}:1` });

@@ -16,7 +16,7 @@ import {
 } from '../../support/relay-world.ts';
 
 const names = fc.array(fc.nat(3), { maxLength: 3 });
-/** After so many messages more, everything breaks. */
+/** Messages after which everything breaks. */
 const cutAfter = fc.option(fc.nat(7), { nil: undefined });
 
 /** A step of a history: what the server wants, what the cluster looks like, or what happens to disk and network. */

@@ -173,7 +173,7 @@ describe('a token', () => {
     expect(await ask({ identity })).toHaveProperty('response');
   });
 
-  test('that is wrong keeps no more than so many callers waiting', async () => {
+  test('that is wrong keeps a bounded number of callers waiting', async () => {
     await start({ wrongTokensWaiting: 2 });
     const wrong = { token: 'frt1_wrong' };
     const waiting = [ask(wrong), ask(wrong)];
@@ -255,7 +255,7 @@ describe('a caller that registers often', () => {
     expect(await reasons(west)).toEqual(['UnknownCluster', 'UnknownCluster', 'RateLimited']);
   });
 
-  test('loses nothing to strangers at its own address: that of complete fleets, where a balancer stands between', async () => {
+  test('loses nothing to strangers at its own address, which complete fleets share behind a balancer', async () => {
     const rate = { burst: 2, perSecond: 0.001 };
     await start({ registrationsPerCluster: rate, registrationsPerAddress: rate });
     for (let stranger = 0; stranger < 5; stranger += 1) await refusalOf({ token: 'frt1_wrong' });

@@ -129,7 +129,7 @@ describe('with tls', () => {
     expect((await (await greet(await authority.certificate())).hear())?.case).toBe('welcome');
   });
 
-  test('a token that is wrong costs time and is counted at once; only so many are kept waiting', async () => {
+  test('a token that is wrong costs time and is counted at once; a bounded number is kept waiting', async () => {
     await start({ mode: 'tls', limits: { wrongTokensWaiting: 2 } });
     const strangers = [1, 2, 3].map(() => harness.stranger('Pull', { token: 'frt1_wrong' }));
     const ends: string[] = [];
@@ -157,7 +157,7 @@ describe('the time of a certificate', () => {
     return connection.register(registerRequestBytes(request), { 'fleetrelay-cluster': 'east' });
   }
 
-  /** An agent that keeps to the protocol, with a certificate of so many days. */
+  /** An agent that keeps to the protocol, with a certificate of this number of days. */
   async function connected(days: number): Promise<Identity> {
     const identity = await authority.certificate({ to: harness.clock.now() + days * DAY_MS });
     await harness.connect({

@@ -107,7 +107,7 @@ describe('a Shoot of ours is explained', () => {
     ]);
   });
 
-  it('by NAME alone; a field is that of its declaration', async () => {
+  it('by NAME alone; a field is found in its declaration', async () => {
     expect(await ask({ object: 'Shoots/blue' })).toMatchObject({ object: BLUE });
     expect(await ask({ object: BLUE, part: 'spec.region' })).toMatchObject({ field: { at: 'shoot.yaml:1:120@r1' } });
   });

@@ -135,7 +135,7 @@ describe('a server that is killed while it notes what is held', () => {
     maxRemovalPercentPerFleet: 100,
   };
 
-  it('takes no looser guards for those of before', async () => {
+  it('takes no looser guards for the guards of before', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 900 }, (_, index) => [`clusters/east/m${index}.yaml`, configMapYaml(`m${index}`, '1')]),
     );

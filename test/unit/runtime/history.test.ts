@@ -384,7 +384,7 @@ describe('the log of a cluster', () => {
     expect(states()).toEqual(['unknown', 'accepted', 'accepted', 'lost']);
   });
 
-  it('does not take the result of other content for that of a delta', () => {
+  it('does not take the result of other content for the result of a delta', () => {
     const log = createClusterLog(
       new Map(),
       () => undefined,

@@ -5,7 +5,7 @@ import { type Arrange, RECORDER_PHASES, SINK_PHASES } from '../../../src/runtime
 import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-/** A loop whose slices are cut after so many records, and whose turns a test plays one by one. */
+/** A loop that cuts slices after a number of records, and whose turns a test plays one by one. */
 function createScene(records: number, arrange?: Arrange) {
   const clock = createVirtualClock();
   const turns: (() => void)[] = [];

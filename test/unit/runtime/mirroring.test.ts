@@ -192,7 +192,7 @@ describe('mirroring', () => {
       world.agent(cluster).discovers({ upserts, kinds: kindsOf() });
     };
 
-    it('mirrors the addresses of the one that has the name, and those of the other when it has it', async () => {
+    it('mirrors the addresses of the Service that has the name, also when the other one gets it', async () => {
       const world = await startedWorld(files);
       discover(world, 'a-b', 'c', 'c-1');
       await world.settle();

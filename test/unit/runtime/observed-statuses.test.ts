@@ -101,7 +101,7 @@ describe('the status written last is known to the engine', () => {
   });
 });
 
-/** A server with an empty store, and a status branch that answers after so many milliseconds. */
+/** A server with an empty store, and a status branch that answers after this time. */
 async function withBranch(world: FleetWorld, answersAfterMs: number) {
   for (const agent of world.agents.known.values()) agent.abandon();
   const clock = createVirtualClock(world.clock.now());

@@ -4,7 +4,7 @@ import { must } from '../../../src/model/values/result.ts';
 import { createFleetWorld, fleetName } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
 
-it('refuses an agent whose cluster belongs to another fleet, and takes its own and those of none', async () => {
+it('refuses an agent whose cluster belongs to another fleet, and takes clusters of its own or of no fleet', async () => {
   const world = await createFleetWorld();
   world.source.push({
     'clusters/east/cluster.yaml': clusterYaml('east'),

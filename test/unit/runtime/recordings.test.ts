@@ -106,7 +106,7 @@ describe('a recording', () => {
     expect((await again).ok).toBe(true);
   });
 
-  it('keeps what is in sync in sync: digests of Secrets are those of the masked values', async () => {
+  it('keeps what is in sync in sync: digests of Secrets fit the masked values', async () => {
     const world = await settledWorld();
     expect(world.server.engine.pending.size()).toBe(0);
     const lines = (await textOf(world)).split('\n').slice(1, -2);

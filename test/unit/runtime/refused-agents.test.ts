@@ -91,7 +91,7 @@ describe('the refusal of an agent', () => {
     expect([shown(world), last(world)]).toEqual(['', undefined]);
   });
 
-  test('of an undeclared name is listed by that name; a declaration makes it that of the cluster', async () => {
+  test('of an undeclared name is listed by that name, and by the cluster once it is declared', async () => {
     const world = await startedWorld();
     refuse(world, { cluster: 'esat', reason: 'UnknownCluster' });
     await world.settle();

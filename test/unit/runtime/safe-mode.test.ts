@@ -301,7 +301,7 @@ describe('the mode', () => {
   it.each([
     ['goes on', 0],
     ['is an hour behind', -3_600_000],
-  ])('off: the window of an earlier process is not that of the next one, whose clock %s', async (_how, offset) => {
+  ])('off: the next process has a window of its own, also if its clock %s', async (_how, offset) => {
     const off = safeModeYaml('off', 60, loose);
     const first = await mirroredFleet(two, off);
     await first.clock.advance(61_000);

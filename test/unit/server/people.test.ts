@@ -148,7 +148,7 @@ describe('client certificates', () => {
     });
   });
 
-  test('are those of the handshake: renegotiation, which Node would not verify, is refused', async () => {
+  test('come from the handshake: renegotiation, which Node would not verify, is refused', async () => {
     const { url } = await serveSecurely();
     const { certificate: cert, key } = await authority.person('CN=carol,O=fleetrelay:read');
     const { port } = new URL(url);

@@ -21,7 +21,7 @@ export interface FuzzTask {
   readonly count: number;
   /** An empty folder for files. */
   readonly scratch: string;
-  /** Three Int32: the index of the input, the number of findings so far, and those of rules across files. */
+  /** Three Int32: the index of the input, and the numbers of findings so far and of findings of rules across files. */
   readonly state: SharedArrayBuffer;
 }
 

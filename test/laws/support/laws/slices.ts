@@ -66,7 +66,7 @@ function sideOf(graph: Graph, spec: Parameters<typeof buildGraph>[1]): Side {
   return { graph, built, watches: built.collections.map((collection) => graph.watch(collection)) };
 }
 
-/** True after so many records. */
+/** True after a number of records. */
 function limited(records: number): () => boolean {
   let left = records;
   return () => left-- <= 0;

@@ -15,7 +15,7 @@ test('an equal plan has not moved', () => {
   expect(movedSince(plan, plan)).toEqual([]);
 });
 
-test('moved revisions, agents and changes are named, those of several clusters together', () => {
+test('moved revisions, agents and changes are named; a change in several clusters is named once', () => {
   const before = planOf([
     { cluster: 'east', changes: [change('remove', 'ConfigMap/a')] },
     { cluster: 'west', waits: 'its agent is not connected', changes: [change('remove', 'ConfigMap/a')] },

@@ -95,7 +95,7 @@ function asPicomatch(text: string): (path: string) => boolean {
 }
 
 describe('the language of globs', () => {
-  it('is that of picomatch; braces stand for several globs', () => {
+  it('agrees with picomatch; braces stand for several globs', () => {
     let matches = 0;
     fc.assert(
       fc.property(glob, fc.array(path, { minLength: 10, maxLength: 10 }), ({ text, means }, paths) => {

@@ -10,7 +10,7 @@ test('what a text says as JSON is its value, and what is no JSON has none', () =
 test.each([
   ['lists', '[0,', ',{"b":1}]'],
   ['mappings', '{"a":', ',"b":[1,{"c":"x\\u0001"}]}'],
-])('the canonical text of a value of 10,000 levels of %s is made like that of any other', (_, open, close) => {
+])('the canonical text of a value of 10,000 levels of %s is made like any other', (_, open, close) => {
   for (const levels of [3, 10_000]) {
     const text = `${open.repeat(levels)}1${close.repeat(levels)}`;
     expect(canonicalJson(JSON.parse(text))).toBe(text);

@@ -21,7 +21,7 @@ function createMap(entries: Iterable<readonly [string, Value]> = []): BucketedMa
   return createBucketedMap(entries, textOf);
 }
 
-test('after any steps the map and its digest are those of its entries from nothing, and earlier maps stay', () => {
+test('after any steps the map and its digest are equal to a new map of its entries, and earlier maps stay', () => {
   fc.assert(
     fc.property(steps, (history) => {
       let map = createMap();

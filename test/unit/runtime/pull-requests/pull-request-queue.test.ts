@@ -41,7 +41,7 @@ async function keysOf(store: SnapshotStore): Promise<readonly string[]> {
   return keys;
 }
 
-test('pull requests of one source are worked on one after the other, those of others beside them', async () => {
+test('pull requests of one source are worked on one after the other, beside other sources', async () => {
   const { queue, log, endAll } = createReplica(createMemoryStore());
   queue.lead(true);
   for (const number of [3, 1, 2]) await queue.request(MAIN, number);

@@ -325,7 +325,7 @@ describe('status of custom resources', () => {
     ]);
   });
 
-  it('makes the events that a kind has, after those of conditions, once for each change', async () => {
+  it('makes the events that a kind has, after events of conditions, once for each change', async () => {
     const { fake, say, changed, later } = begin(createFakeCustomResources(), silentLog, bySize);
     fake.apply(placementResource('apps', ['apps/**']));
     const told = () => fake.events.splice(0).map(({ type, reason, message }) => `${type} ${reason} ${message}`);

@@ -250,7 +250,7 @@ describe('custom resources as a source', () => {
     await later();
     expect(recorder.lastCondition()).toMatchObject({ state: 'refused', reason: 'KindDeleted' });
     expect(source.accept(recorder.lastCondition()?.refusedRevision ?? '')).toBe(true);
-    // As many as there were, under other names: those of pods change.
+    // As many as there were, under other names: names of pods change.
     const replaced = follow(threeResources(), 'an earlier revision', [eastPath, pathOf('web'), appsPath]);
     await replaced.later();
     expect(replaced.recorder.lastCondition()?.state).toBe('synced');

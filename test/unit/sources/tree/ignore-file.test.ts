@@ -54,7 +54,7 @@ describe('the ignore file', () => {
     ['many "**"', `${'**/a/'.repeat(99)}b`, 'a/'.repeat(2_048)],
     ['both', `**/${'*a'.repeat(200)}b`, `${'a'.repeat(254)}/`.repeat(16)],
     ['many characters', `**/*${'?'.repeat(400)}b`, `${'a'.repeat(254)}/`.repeat(16)],
-  ])('work for a rule is bounded by its length and that of the path: %s', (_what, line, path) => {
+  ])('work for a rule is bounded by the lengths of the rule and the path: %s', (_what, line, path) => {
     let steps = 0;
     matchEnds(readIgnoreRule(line)?.pattern ?? [], `/${path.replace(/\/$/, '')}`, (more) => {
       steps += more;

@@ -35,7 +35,7 @@ test('what the object lacks is still to come', () => {
   expect(judged(database({ phase: 'Ready' }))).toMatchObject({ state: 'inProgress' });
 });
 
-test('the message is that of the condition Ready', () => {
+test('the message comes from the condition Ready', () => {
   const [ready] = (conditions('Ready=False:Gone').conditions ?? []) as readonly JsonObject[];
   const status = { conditions: [{ ...ready, message: 'the disk is gone' }] };
   expect(judged(database(status))).toEqual({ state: 'failed', message: 'the disk is gone' });

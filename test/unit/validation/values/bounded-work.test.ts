@@ -88,7 +88,7 @@ describe('the check of an object by the schema of its definition ends, and says 
   });
 });
 
-it('an object is judged by the patterns of its own fields, and those of other fields cost nothing', () => {
+it('an object is judged by the patterns of its own fields, and patterns of other fields cost nothing', () => {
   // An API server takes this definition, and any object of it.
   const schema = {
     type: 'object',

@@ -18,7 +18,7 @@ function placement(name: string, resourceVersion = '1'): JsonObject {
   return { apiVersion: 'fleetrelay.dev/v1alpha1', kind: 'Placement', metadata };
 }
 
-/** Follows so many Placements in virtual time; `remove` is the API server's word that one is gone. */
+/** Follows `count` Placements in virtual time; `remove` is the API server's word that one is gone. */
 async function follow(count: number) {
   const items = Array.from({ length: count }, (_, index) => placement(`p${index}`));
   const { tell, ...followed } = await followItems(KIND, OFFERED, items);
@@ -68,7 +68,7 @@ async function followItems(kind: ResourceKind, offered: JsonObject, items: reado
   return { clock, objects, sizes, tell: (event: WatchEvent) => tell(event) };
 }
 
-it('deletions within a second of each other are one, as those of a kubectl over a slow connection', async () => {
+it('deletions within a second of each other are one, as when kubectl deletes over a slow connection', async () => {
   const { clock, objects, remove, sizes } = await follow(10);
   for (let index = 0; index < 10; index += 1) {
     remove(index);

@@ -87,7 +87,7 @@ describe('webhooks of a Shoot', () => {
     expect(constraints()).toEqual(GOOD);
   });
 
-  test('one that was remediated, and those of Gardener', () => {
+  test('one that was remediated, and webhooks of Gardener', () => {
     const { live, wrote, constraints } = world();
     wrote('Reconcile/Succeeded');
     const key = `${WEBHOOKS}/ValidatingWebhookConfiguration//policy`;

@@ -88,7 +88,7 @@ describe('the health of Nodes', () => {
     expect(found?.message).toMatch(/cut, 1000\d{3} characters$/);
   });
 
-  it('pools are judged in their order, and Nodes in that of their names', () => {
+  it('pools are judged in their order, and Nodes by name', () => {
     const made = world({ pools: '[{name: b}, {name: a}]' });
     made.config('b');
     for (const [name, pool] of [

@@ -150,7 +150,7 @@ describe('heartbeats of extensions', () => {
     return { made, report };
   };
 
-  test('the agent of the Seed judges those of the mapped extensions', () => {
+  test('the agent of the Seed judges conditions of the mapped extensions', () => {
     const { made } = start();
     const needs = () => made.engine.domains.flatMap(({ parts }) => parts.agents?.needs?.get('', 'seed') ?? [])[0];
     expect(needs()?.settings?.care?.leases).toEqual([

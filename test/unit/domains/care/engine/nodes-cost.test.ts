@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { condition, createShootWithNodes, type NodeDifference } from '../../../../support/shoot-with-nodes.ts';
 
-/** A Shoot with so many Nodes, all as they should be. */
+/** A Shoot with a number of Nodes, all as they should be. */
 function shootWith(count: number) {
   const made = createShootWithNodes('[{name: a}, {name: b}]', { seed: true });
   const names = Array.from({ length: count }, (_, at) => `n${at}`);

@@ -187,7 +187,7 @@ describe('services', () => {
     expect(rows('services')[0]?.zones).toEqual(['west']);
   });
 
-  it('have the type of their data planes; of several types that of the first data plane', () => {
+  it('have the type of their data planes; if there are several, of the first data plane', () => {
     const gateway = (type: string) => ({ address: '10.0.0.1', gateway: { type, tags: { 'kuma.io/service': 'edge' } } });
     const types = () => rows('services').map(({ serviceType, endpoints }) => [serviceType, endpoints]);
     declare('m', gateway('DELEGATED'));
@@ -258,7 +258,7 @@ describe('the load-balancing set', () => {
     expect(rows('endpoints').map(({ port }) => port)).toEqual(ports);
   });
 
-  it('has the advertised address, else that of the inbound, else that of the data plane', () => {
+  it('has the advertised address, else the inbound's, else the data plane's', () => {
     declare('a', {
       address: '10.0.0.1',
       advertisedAddress: '192.0.2.1',

@@ -58,7 +58,7 @@ describe('a live Dataplane', () => {
     expect(services()).toEqual(['web_demo_svc_80']);
   });
 
-  it('has no zone but that of its tag without a label', () => {
+  it('has only the zone of its tag without a label', () => {
     const zoned = { tags: { 'kuma.io/service': 'b', 'kuma.io/zone': 'zone-2' } };
     live(dataplane({ address: '10.0.0.9', inbound: [inbound('a', 80), inbound('b', 81, zoned)] }));
     expect(rows('endpoints').map(({ zone }) => zone)).toEqual([undefined, 'zone-2']);

@@ -344,7 +344,7 @@ describe('the tags of a Pod', () => {
   it.each([
     ['a Service', [service('web', {})]],
     ['no Service', []],
-  ])('with %s are those of its Node too, and follow its labels', (_what, services) => {
+  ])('with %s come from its Node too, and follow its labels', (_what, services) => {
     const labels = { app: 'example', 'topology.kubernetes.io/zone': 'own' };
     const ofNode = () => Object.fromEntries(Object.keys(TOPOLOGY).map((label) => [label, tags()[label]]));
     live(pod({ node: 'n1', metadata: { labels } }), ...services);

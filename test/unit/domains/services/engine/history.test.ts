@@ -7,7 +7,7 @@ import { clusterYaml } from '../../../../support/manifests.ts';
 import { container, dataplaneYaml, pod, removeLive, service, stageLive } from '../../health/engine/support.ts';
 
 /**
- * Mirrored endpoints after any history are those of a plain reading of the last state, and those of an engine that knows
+ * Mirrored endpoints after any history equal a plain reading of the last state, and the result of an engine that knows
  * nothing else.
  */
 
@@ -208,7 +208,7 @@ function expected({ meshes = [], declared, reports, pods, slice }: State): Reado
   return Object.fromEntries([...found].sort());
 }
 
-it('mirrored endpoints are those of the last state, after any history', () => {
+it('mirrored endpoints follow from the last state, after any history', () => {
   fc.assert(
     fc.property(steps, (history) => {
       const world = createWorld();

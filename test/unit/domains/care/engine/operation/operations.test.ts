@@ -267,7 +267,7 @@ describe('extension objects', () => {
     world.engine.inputs.live.set('seed', key, { key, value, digest: JSON.stringify(value) } as never);
     world.settle();
   };
-  it('have an entry at once, with their own codes or those of their words', () => {
+  it('have an entry at once, with their own codes or codes that their words mean', () => {
     const world = createShootWorld('{seedName: seed}');
     world.register('seed');
     world.settle();

@@ -74,7 +74,7 @@ describe('with a list', () => {
 });
 
 describe('Virtual Probes', () => {
-  it('are those of the list, byte for byte; everything else is not found', async () => {
+  it('are listed, byte for byte; everything else is not found', async () => {
     const { port, asked } = await answering();
     const probes: readonly ListedProbe[] = [
       { type: 'virtual', port, path: '/a?b', timeoutSeconds: 1 },
