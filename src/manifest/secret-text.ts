@@ -4,15 +4,15 @@ import { namesSecret } from '../model/objects/secret-values.ts';
 const KIND = /\bkind["']?\s*:\s*["']?([^\s"',}\]]*)/gi;
 /** The kind of a document itself: a line that is not indented. Lines end as in YAML; `^` knows more ends of lines. */
 const OWN_KIND = /(?:^|[\r\n])\uFEFF?["']?kind["']?[ \t]*:[ \t]+["']?\w+["']?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)/g;
-/** A document of which only its kind tells whether it is a Secret. */
+/** Only the kind of a document with one of these words says whether it is a Secret. */
 const MAY_BE_OBJECT = /\b(?:apiVersion|metadata|data|stringData)\b/;
 /** Kinds of lists whose items need not say what they are. */
 const LISTS: readonly string[] = ['List', 'list'];
 
 /**
- * Whether a text may hold a Secret, so that no message may say anything of what stands in it. The text need not be YAML, and the
- * kind of a document may follow its values. Every text counts in which a kind is, or may be meant to be, the one of Secrets, or
- * in which the kind of a document is missing or cannot be read without a parser.
+ * Whether a text may hold a Secret; then no message may quote it. The text need not be YAML, and the kind of a document may follow
+ * its values. So it may hold one if a kind is Secret, or may be a misspelt Secret, or if the kind of a document is missing or cannot
+ * be read without a parser.
  */
 export function mayHoldSecret(text: string): boolean {
   if (text.includes('Secret') || text.includes('stringData')) return true;

@@ -140,7 +140,7 @@ type NotChanged =
   | { readonly type: 'failed'; readonly reason: string; readonly message: string };
 
 /**
- * `applied`: it was written. `unchanged`: it was equal already. Both: nothing is live of what it gave up. `conflict`: another owner has
+ * `applied`: it was written. `unchanged`: it was equal already. Both: no field that it gave up is live. `conflict`: another owner has
  * it, or fields of it. `drifted`: others have changed or removed it since it was applied, and it is left as it is. `givesUp`: it was
  * not changed, and would give up fields that other managers have too: the caller enters `fields` in the inventory, and applies it again.
  */

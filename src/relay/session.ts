@@ -40,7 +40,7 @@ export interface AgentCertificate {
   readonly expiresAt: number;
   /** Lower-case hex. */
   readonly serial: string;
-  /** The number of the registration for which a relay server has issued it; absent: it contains none. */
+  /** The number of the registration that it was issued for; absent: it contains none. */
   readonly registration?: number;
 }
 

@@ -166,7 +166,7 @@ function watch(state: State): void {
   });
 }
 
-/** The transfer that holds memory and whose sender sends the least in a second, without the time for which it had to wait. */
+/** The transfer with the slowest sender among transfers that hold memory. The time for which a sender had to wait does not count. */
 function slowest({ accounts, clock }: State): Account | undefined {
   let found: Account | undefined;
   let lowest = Number.POSITIVE_INFINITY;

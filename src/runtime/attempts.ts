@@ -19,7 +19,7 @@ export const attemptRecords: SharedRecord = {
 
 export type Attempts = ReturnType<typeof createAttempts>;
 
-/** Remembers for which objects people have asked for another attempt. Every replica stages it, since each serves agents. */
+/** Remembers the objects for which people have asked for another attempt. Every replica stages them, since each serves agents. */
 export function createAttempts(core: ServerCore) {
   const { engine, clock, log } = core;
   const { attempts: input, results } = engine.inputs;
@@ -54,8 +54,8 @@ export function createAttempts(core: ServerCore) {
 }
 
 /**
- * Why the agent of a cluster does not try an object at once for which a person has asked for that; undefined: it does. The request
- * counts when the reason has ended.
+ * Why the agent of a cluster does not try an object at once although a person has asked for it; undefined: it does. The request
+ * counts once the reason has ended.
  */
 export function whyNotTried({ outputs, inputs, domains }: Engine, cluster: string, key: ObjectKey): string | undefined {
   const output = outputs.get(cluster, key);

@@ -13,7 +13,7 @@ export interface SourceState {
   readonly condition: SourceCondition;
   /** The revision that the outputs are computed from. */
   readonly admitted: AdmittedRevision | undefined;
-  /** Files that are not read any more, of what the ledger has something from: the source removes nothing. In canonical order. */
+  /** Files that are not read any more and that entries of the ledger come from: the source removes nothing. In canonical order. */
   readonly doubtful: readonly string[];
 }
 

@@ -24,8 +24,8 @@ const PREFIX = 'suspended/';
 export type Suspensions = Awaited<ReturnType<typeof createSuspensions>>;
 
 /**
- * Clusters that are sent nothing, and sources of which nothing new is admitted, until a person resumes them. Rejects if the
- * store does not answer.
+ * Suspended clusters and sources: until a person resumes them, the clusters are sent nothing, and no newer revision of the sources
+ * is admitted. Rejects if the store does not answer.
  */
 export async function createSuspensions({ store, fleet, loop, engine }: ServerCore) {
   const all = new Map<string, Suspension>();

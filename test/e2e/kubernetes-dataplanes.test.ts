@@ -125,7 +125,7 @@ describe.skipIf(noProgram('kube-apiserver'))('Dataplanes as custom resources', (
     }
   });
 
-  it('are judged alike, and hold as last known good, where Kuma's definition is installed', async () => {
+  it("are judged alike, and hold as last known good, where Kuma's definition is installed", async () => {
     await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(DEFINITION_OF_KUMA) });
     const others = ['placements', 'servicemirrors', 'fleetpolicies'].map((name) => `fleetrelay.dev_${name}`);
     const rest = ['admin.gloo.solo.io_kubernetesclusters', 'core.gardener.cloud_shoots', ...others];

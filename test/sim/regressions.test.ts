@@ -46,14 +46,15 @@ const REGRESSIONS = [
   {
     seed: 221890,
     hostile: 'drawn',
-    found: 'a leader wrote a lost registration again over a newer one of the replica that had served the cluster in between',
+    found:
+      'a leader wrote a lost registration again over a newer one of the replica that had served the cluster in between',
   },
   {
     seed: 222855,
     hostile: 'drawn',
     found: 'the log of a cluster was read from the store while the last of it waited for the lease of the cluster',
   },
-  { seed: 206447, found: 'a leader that had slept pushed its status again over the next leader's' },
+  { seed: 206447, found: "a leader that had slept pushed its status again over the next leader's" },
   {
     seed: 222741,
     hostile: 'drawn',

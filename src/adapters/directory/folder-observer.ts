@@ -112,7 +112,7 @@ function isPausedIn(root: string): boolean {
   );
 }
 
-/** Names the keys whose objects are others than before. */
+/** Adds the keys of objects that have changed since `before`. */
 function withChanges(state: LiveState, before: LiveState | undefined): LiveState {
   if (before === undefined) return state;
   const changed = new Set<ObjectKey>();

@@ -36,7 +36,7 @@ interface RecordChange {
   readonly to: Pick<InventoryRecord, 'identity'> | Required<Pick<InventoryRecord, 'applied'>> | GivenUp | undefined;
 }
 
-/** Null: nothing is live of what the object gave up. */
+/** Null: no field that the object gave up is live. */
 interface GivenUp {
   readonly givenUp: JsonObject | null;
 }
@@ -133,7 +133,7 @@ function createRecordChanges(
       waiting.push({ record, to: { givenUp } });
       return writeWaiting();
     },
-    /** Nothing is live of what the object gave up: its record says so later. */
+    /** No field that the object gave up is live: its record says so later. */
     endGivenUp: (record: InventoryRecord): void => writeLater({ record, to: { givenUp: null } }),
     /** Writes the identity of a created object, later: the key is in the inventory before the object is created. */
     writeIdentity: (record: InventoryRecord, identity: string): void => {

@@ -64,7 +64,7 @@ export function createPrerequisites() {
   }
 
   /**
-   * The failed objects of a kind of which an object is gone since the state before this one: it can have had what they need, such as
+   * The failed objects of kinds with an object that is gone since the state before this one. It can have had what they need, such as
    * a port or a part of a quota.
    */
   function freedIn({ changed, objects }: LiveState): readonly ObjectKey[] {

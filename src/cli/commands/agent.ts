@@ -65,9 +65,9 @@ data folder. A server that issues none takes the token.
 
 With --webhook every replica rewrites the probes of Pods as they are created, as
 ${'`fleetrelay inject`'} does: of Pods with the label fleetrelay.dev/probe-proxy: enabled,
-and of those in Namespaces with it; "disabled" on a Pod wins. The settings are those
-of the FleetPolicy (health.injector). Certificates are made by the agent, kept in a
-Secret and renewed, or read from files. The MutatingWebhookConfiguration must exist;
+and of Pods in Namespaces with it; "disabled" on a Pod wins. The FleetPolicy has the
+settings (health.injector). Certificates are made by the agent, kept in a Secret
+and renewed, or read from files. The MutatingWebhookConfiguration must exist;
 the agent sets its caBundle and failurePolicy, and sets them back when others change
 them. ${'`--webhook-cert-file`'} leaves caBundle to others, unless --webhook-ca-file
 is given.

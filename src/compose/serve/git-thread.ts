@@ -12,7 +12,7 @@ export function startGitThread(): GitThread {
 const MOST_BYTES = 2 * 1024 ** 3;
 const LEAST_BYTES = 256 * 1024 ** 2;
 
-/** A part of what the machine or the container has left, so that one repository costs the server nothing but itself. */
+/** A part of the memory that the machine or the container has left, so that a large repository fails alone and the server goes on. */
 export function gitThreadBytes(): number {
   return Math.round(Math.min(MOST_BYTES, Math.max(LEAST_BYTES, process.availableMemory() * 0.75)));
 }

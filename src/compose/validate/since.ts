@@ -108,8 +108,8 @@ async function filesBefore(
 }
 
 /**
- * Makes errors of what is found of a file that held a manifest before the range and is one of another tool now: it does not say whether
- * what came from it is to stay.
+ * Makes errors of the findings of a file that held a manifest before the range and belongs to another tool now: it does not say
+ * whether what came from it is to stay.
  */
 export function withFormerManifests(
   { files }: Inputs,

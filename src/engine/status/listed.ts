@@ -3,8 +3,8 @@ import type { Entry, Index } from '../collections/types.ts';
 import type { EngineDiagnostic } from '../domain.ts';
 
 /**
- * The findings that a server lists for each source and reason. Each has a line, for which its file is read and parsed, and is written
- * to the status branch; one revision could have a finding for each of its documents.
+ * Most findings that a server lists for each source and reason. The file of each finding is read and parsed to find its line, and
+ * each finding is written to the status branch; one revision could have a finding for each of its documents.
  */
 export const MOST_LISTED = 1_000;
 

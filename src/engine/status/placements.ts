@@ -127,8 +127,8 @@ function selectsAlike(a: PlacementValue, b: PlacementValue): boolean {
 }
 
 /**
- * Adds the other Placements of a source of which one that may select files of other sources has changed: its steps decide also
- * whether the others place a file.
+ * Adds the other Placements of a source if one that may select files of other sources has changed: its steps also decide whether
+ * the others place a file.
  */
 function withOthers(
   changes: readonly Change<PlacementValue>[],

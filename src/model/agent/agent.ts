@@ -170,7 +170,7 @@ export interface KindState {
 /** Why a Namespace is unlisted on purpose. */
 export const LEFT_OUT = 'the FleetPolicy or an annotation leaves this Namespace out of discovery';
 
-/** A kind of which more Namespaces cannot be listed is unknown. */
+/** Most Namespaces of a kind that cannot be listed; a kind with more is unknown. */
 export const MOST_UNLISTED = 1_000;
 
 /** The state of a kind that cannot be listed. */

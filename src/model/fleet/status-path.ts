@@ -43,7 +43,7 @@ export function namespaceSegment(namespace: string): string {
   return namespace === '' ? NO_NAMESPACE : pathSegment(namespace);
 }
 
-/** The path of a file in these folders, of which each is a segment, for a name. */
+/** The path of the file for a name in these folders. Each folder is a segment. */
 export function statusFile(folders: readonly string[], name: string): string {
   return [...folders, `${pathSegment(name)}.yaml`].join('/');
 }

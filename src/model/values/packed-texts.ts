@@ -101,8 +101,8 @@ export class PackedText {
 }
 
 /**
- * These values are not needed any more. A block of which less than half is needed is given up, and its other texts are kept by
- * themselves: so what is kept is at most twice as long as what is needed. Values that are no packed texts count nothing.
+ * Gives up values that are not needed any more. If less than half of a block is needed, the block is given up and its other texts
+ * are kept by themselves: memory is at most twice as long as the texts that are needed. Values that are no packed texts count nothing.
  */
 export function releaseTexts(values: Iterable<unknown>): void {
   const touched = new Set<TextBlock>();

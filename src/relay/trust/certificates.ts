@@ -121,7 +121,7 @@ export function judgeCertificate(
     return mismatch('the certificate that was shown is of another fleet');
   }
   if (!names.includes(cluster) || (identity !== undefined && identity.cluster !== cluster)) {
-    return mismatch('the certificate does not belong to the cluster name it was sent with');
+    return mismatch('the certificate does not belong to this cluster name');
   }
   return undefined;
 }

@@ -34,7 +34,7 @@ const CERTIFICATE_NEEDED = unauthenticated(
 );
 
 /** The same text for every name, so that it does not reveal which clusters exist. */
-export const WRONG_TOKEN = unauthenticated('WrongToken', 'the token does not belong to the cluster name it was sent with');
+export const WRONG_TOKEN = unauthenticated('WrongToken', 'the token does not belong to this cluster name');
 
 /** The reason for refusing a token of an earlier generation. */
 const TOKEN_RENEWED = 'TokenRenewed';
@@ -103,7 +103,7 @@ export function recognizeCertificate(
   const certificate = readCertificate(der);
   const cluster = parseClusterName(claimed);
   if (certificate === undefined || !cluster.ok) {
-    return { refused: mismatch('the certificate does not belong to the cluster name it was sent with') };
+    return { refused: mismatch('the certificate does not belong to this cluster name') };
   }
   const issuedHere = authority !== undefined;
   const refused = judgeCertificate(certificate, { fleet, cluster: cluster.value, issuedHere });

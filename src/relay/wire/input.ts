@@ -143,7 +143,7 @@ export function createInputAssembler(
 /** Reads the kinds of a transfer in order. */
 function createKindReader() {
   const kinds = new Map<string, KindState>();
-  /** The last kind and its Namespaces, to which the next record may add. */
+  /** The last kind and its Namespaces. The next record may add Namespaces. */
   let last: { readonly kind: string; readonly unlisted: Map<string, string> } | undefined;
   const unlisted = new Map<string, ReadonlyMap<string, string>>();
   return {

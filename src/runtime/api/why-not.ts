@@ -96,7 +96,7 @@ function noAgent({ engine }: WhyNotDeps, cluster: string, reason: WhyNotReason):
   return [{ ...reason, reason: 'NotConnected', message, todo }];
 }
 
-/** Sources of which a newer revision is not in force. */
+/** Sources with a newer revision that is not in force. */
 function revisionsThatWait({ sources, suspensions }: WhyNotDeps): readonly WhyNotReason[] {
   return sources.all().flatMap(({ source, condition }: SourceState): readonly WhyNotReason[] => {
     const suspended = suspensions.get('source', source.name);

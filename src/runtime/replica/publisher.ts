@@ -52,7 +52,7 @@ interface PublisherOptions {
 interface Proposal {
   readonly record: AdmissionRecord;
   readonly changes: ReadonlyMap<string, FileChanges>;
-  /** Sources of which it admits another revision. */
+  /** Sources for which it admits another revision. */
   readonly updated: readonly string[];
 }
 

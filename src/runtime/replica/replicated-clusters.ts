@@ -59,7 +59,7 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
   const known = new Map(deps.readings);
   /** The session of the cluster lease under which the known maps were written. */
   const writers = new Map<string, string>();
-  /** Clusters of which the store holds an older copy, with the monotonic time since when. */
+  /** Clusters with an older copy in the store, and the monotonic time since when. */
   const older = new Map<string, number>();
 
   /** The replica that serves the cluster gets time to write it again. If it does not, the older copy is all there is. */

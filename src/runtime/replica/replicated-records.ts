@@ -32,7 +32,7 @@ interface ReplicatedInput {
   readonly replicate: (partition: string, key: string, value: JsonValue | undefined) => void;
 }
 
-/** For records of which nothing is deleted when they are missing: the store may have lost them. */
+/** For records that are missing from the store: nothing is deleted, because the store may have lost them. */
 const noneStaged: ReplicatedInput['staged'] = { partitions: () => [], entries: () => [] };
 
 /** The passed moments, the statuses that were written last, the windows of the guards, approvals and the outcomes of their files. */

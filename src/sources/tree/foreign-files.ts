@@ -141,7 +141,7 @@ async function claimsOf({ files }: ToolFolders, pace: Pace): Promise<ReadonlyMap
   return claims;
 }
 
-/** A file of another tool, of which desired state is wanted: its findings are errors, and it is unreadable. */
+/** A file of another tool that is wanted as desired state: its findings are errors, and it is unreadable. */
 export function asUnreadable(file: DecodedFile, because: string): DecodedFile {
   const diagnostics = file.diagnostics.map((diagnostic) => asError(diagnostic, because));
   const { blob } = file.reading;

@@ -44,7 +44,7 @@ export interface ObjectFacts {
   readonly ports?: readonly string[];
   /** Of a custom kind: every word in it that can be a name. A controller may make an object of such a name. */
   readonly mentions?: readonly string[];
-  /** Of a Role: the kinds (`group/Kind`) of which its subjects may write objects. `Pods`: a kind that makes Pods. */
+  /** Of a Role: the kinds (`group/Kind`) that its subjects may write. `Pods`: a kind that makes Pods. */
   readonly writes?: readonly string[];
 }
 

@@ -19,14 +19,11 @@ describe.skipIf(noProgram('helm'))('charts', () => {
     expect(objects.length).toBeGreaterThan(3);
   });
 
-  test.for(Object.entries(SERVER_RELEASES))(
-    'a server takes the settings of %s-values.yaml',
-    async ([, release]) => {
-      const objects = await renderChart('fleetrelay', release);
-      const config = configOf(objects);
-      expect(decodeRelayConfig('relay-config.yaml', config).diagnostics).toEqual([]);
-    },
-  );
+  test.for(Object.entries(SERVER_RELEASES))('a server takes the settings of %s-values.yaml', async ([, release]) => {
+    const objects = await renderChart('fleetrelay', release);
+    const config = configOf(objects);
+    expect(decodeRelayConfig('relay-config.yaml', config).diagnostics).toEqual([]);
+  });
 
   test('every field of RelayConfig is a value of the same name, and arrives', async () => {
     const schema = readSchema('schemas/relay-config.json');

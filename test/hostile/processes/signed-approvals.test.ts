@@ -49,7 +49,7 @@ describe.skipIf(noProgram('ssh-keygen'))('a server that counts signed files only
     signing?.remove();
   });
 
-  it('releases nothing by a file without a signature or with another person's, and all by a file with a signer's', async () => {
+  it("releases nothing by a file without a signature or with another person's, and all by a file with a signer's", async () => {
     push({ 'apps/a.yaml': null });
     const digest = await until('the removal is held', async () => (await fleet.status()).heldRemovals[0]?.digest);
     await expect(fleet.cli('approve', digest)).rejects.toThrow(/lets no command approve removals/);

@@ -39,7 +39,7 @@ describe('custom resources by flags', () => {
     await expect(sourcesOf({})).rejects.toThrow('--custom-resources');
   });
 
-  it('replace the file's if the flags name a cluster', async () => {
+  it("replace the file's if the flags name a cluster", async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-'));
     try {
       const file = join(folder, 'relay.yaml');

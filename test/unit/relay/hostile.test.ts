@@ -90,7 +90,7 @@ describe('at the door', () => {
     expect(await stranger.ended).toEqual({
       code: 'unauthenticated',
       reason: 'WrongToken',
-      message: 'the token does not belong to the cluster name it was sent with',
+      message: 'the token does not belong to this cluster name',
     });
     expect(world.server.stats()).toMatchObject({ ended: { WrongToken: 1 }, streams: 0 });
   });

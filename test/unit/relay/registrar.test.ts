@@ -126,7 +126,7 @@ describe('a token', () => {
     await harness.clock.advance(999);
     expect(refused).toBeUndefined();
     await harness.clock.advance(1);
-    const message = 'the token does not belong to the cluster name it was sent with';
+    const message = 'the token does not belong to this cluster name';
     expect(refused).toEqual({ refused: { code: 'unauthenticated', reason: 'WrongToken', message } });
     expect(harness.server.stats()).toMatchObject({ registrations: { WrongToken: 1 }, wrongTokens: 1 });
     expect(authority.orders).toEqual([]);

@@ -21,7 +21,7 @@ describe('verdicts on signatures', () => {
     expect(parseAdmission(JSON.parse(text))?.sources[0]?.revision?.signatures?.[path]).toHaveProperty('problem');
   });
 
-  it('are the same as the leader's at every replica, also if its signers change and no commit comes', async () => {
+  it("are the same as the leader's at every replica, also if its signers change and no commit comes", async () => {
     const world = await createReplicaWorld();
     const leader = world.leader();
     const [follower = expect.fail('there is no follower')] = world.followers();

@@ -18,8 +18,8 @@ interface Walk {
 }
 
 /**
- * Answers questions about a history of which the local copy has the newest part. Throws {@link NeedsHistory} if the rest could change
- * the answer.
+ * Answers questions about a history by the newest part of it, which the local copy has. Throws {@link NeedsHistory} if the rest could
+ * change the answer.
  */
 export function createHistory({ objects, shallow }: HistoryDeps) {
   const isHere = async (commit: string): Promise<boolean> => (await objects.header(commit))?.type === 'commit';
@@ -59,7 +59,7 @@ export function createHistory({ objects, shallow }: HistoryDeps) {
     mergeBase: async (a: string, b: string): Promise<string | undefined> => {
       if (!(await has(a)) || !(await has(b))) return undefined;
       const [ofA, ofB] = [await walk(a), await walk(b)];
-      // Below an end that both have is nothing but ancestors of it.
+      // All commits below a common end are its ancestors, so only an end that one of them lacks can hide a newer common commit.
       if (ofA.ends.some((end) => !ofB.commits.has(end)) || ofB.ends.some((end) => !ofA.commits.has(end))) {
         throw new NeedsHistory(a);
       }

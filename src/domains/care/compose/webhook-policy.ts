@@ -27,7 +27,7 @@ export function webhooksStay(own: string): string {
     leavesOut('objectSelector', ({ objectLabels }) => objectLabels),
   ].join(' && ');
   const stays = `${every} && (variables.name == '${own}' ? (${asOwn}) : (${mended}))`;
-  // The names of the webhooks of a configuration differ: as many webhooks, each of which was there, are the same ones.
+  // Webhooks of a configuration have different names, so the same number of webhooks that were all there before are the same webhooks.
   const all = `object.webhooks.size() == oldObject.webhooks.size() && object.webhooks.all(w, oldObject.webhooks.exists(o, ${stays}))`;
   const webhooks = `(has(oldObject.webhooks) ? has(object.webhooks) && ${all} : !has(object.webhooks))`;
   return `(request.operation == 'UPDATE' && ${[...metadataStays(), webhooks].join(' && ')})`;

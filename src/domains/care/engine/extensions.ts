@@ -150,7 +150,7 @@ function typeGroup(place: string, type: string, isWorkerless: boolean): string {
   return [place, type, ...(isWorkerless ? ['workerless'] : [])].join('/');
 }
 
-/** The group of the reports of which it is not known whether they are outdated. */
+/** The group of the reports that may be outdated. */
 function unjudged(group: string): string {
   return `${group}/unjudged`;
 }

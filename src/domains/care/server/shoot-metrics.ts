@@ -4,10 +4,10 @@ import type { ShootFigures } from '../model/shoot-figures.ts';
 /** The values of the labels, then the value of the metric. */
 type Sample = readonly (string | number | boolean)[];
 
-/** As many Shoots have samples of their own: anyone who may write a Shoot names one. */
+/** Most Shoots with samples of their own: anyone who may write a Shoot names one. */
 const MAX_SHOOTS = 500;
 
-/** As many conditions, and as many worker pools, of one Shoot have samples of their own. */
+/** Most conditions of a Shoot, and most worker pools, with samples of their own. */
 const MAX_PARTS = 20;
 
 /** As many sets of label values have a sample of their own where Shoots are counted. */

@@ -117,7 +117,7 @@ const TOPOLOGY_LABELS: ReadonlySet<string> = new Set([
   'topology.kubernetes.io/zone',
 ]);
 
-/** The group of the Services of which one pair of the selector is this. */
+/** The group of the Services with this pair in their selectors. */
 export function selectedBy(cluster: string, namespace: string, key: string, value: string): string {
   return `${cluster}/${namespace}/${key}=${value}`;
 }

@@ -9,7 +9,7 @@ type MeshStatus = (typeof STATUSES)[number];
 
 const STATUSES = ['online', 'partially_degraded', 'offline'] as const;
 
-/** As many meshes have a label value of their own: anyone who may annotate a Pod can name one. */
+/** Most meshes with a label value of their own: anyone who may annotate a Pod can name one. */
 const MAX_MESHES = 100;
 
 /** In characters. Kuma's names are shorter. */

@@ -23,7 +23,7 @@ export interface JournalDeps {
   readonly log: Log;
 }
 
-/** Subjects of which the last words are remembered. */
+/** Most subjects with remembered words. */
 const MOST_TOLD = 1_000;
 
 export type Journal = ReturnType<typeof createJournal>;
@@ -37,7 +37,7 @@ export function createJournal(
   changed: (rows: readonly RecordedRemediation[]) => void,
 ) {
   let rows: readonly RecordedRemediation[] = [];
-  /** Digests of what was told of subjects, so that it is told once. */
+  /** By subject: the digest of what was told of it, so that it is told once. */
   const told = new Map<string, string>();
   /** The rows whose change is under way, and all rows without them. */
   let pending: { readonly ids: ReadonlySet<string>; readonly before: typeof rows } | undefined;

@@ -258,7 +258,7 @@ describe('the load-balancing set', () => {
     expect(rows('endpoints').map(({ port }) => port)).toEqual(ports);
   });
 
-  it('has the advertised address, else the inbound's, else the data plane's', () => {
+  it("has the advertised address, else the inbound's, else the data plane's", () => {
     declare('a', {
       address: '10.0.0.1',
       advertisedAddress: '192.0.2.1',

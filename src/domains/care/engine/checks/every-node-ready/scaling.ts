@@ -17,7 +17,7 @@ interface Scale {
   readonly isRolling: boolean;
 }
 
-/** As many Nodes have to be ready as Machines are desired. Source: Gardener's CheckNodesScaling. */
+/** The number of ready Nodes must be the number of desired Machines. Source: Gardener's CheckNodesScaling. */
 export const nodesAreScaled: ClusterRule = (look) => {
   const { read, reads, cluster, shoot } = look;
   const { seed, controlPlaneNamespace: namespace } = shoot;
