@@ -6,7 +6,7 @@ import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
 import { withoutConsequences } from './one-fault.ts';
 import { rules } from './rules/rules.ts';
-import { getIn, hasForm, type RuleProblem, rule } from './rules/shared/field.ts';
+import { type RuleProblem, rule } from './rules/shared/field.ts';
 import { asName } from './rules/shared/metadata.ts';
 import { dnsSubdomainRule } from './rules/shared/names.ts';
 import { createValueCheck, type ValueOptions } from './values/check-value.ts';
@@ -115,8 +115,8 @@ function inOnlyGroup(object: JsonObject, kind: string, kubernetes: KubernetesSch
 }
 
 const nameOfCustomObject = rule((root) => {
-  hasForm(getIn(root, 'metadata', 'name'), dnsSubdomainRule);
-  hasForm(getIn(root, 'metadata', 'generateName'), (prefix) => dnsSubdomainRule(asName(prefix)));
+  root.getIn('metadata', 'name').hasForm(dnsSubdomainRule);
+  root.getIn('metadata', 'generateName').hasForm((prefix) => dnsSubdomainRule(asName(prefix)));
 });
 
 /** Leaves out what a rule says of a value, or of a missing field, that the schema has refused already. */

@@ -3,7 +3,7 @@ import type { FindingReason } from '../../model/fleet/diagnostic.ts';
 import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
 import { kindOf, kindWithoutGroup, objectRefOf, parseApiVersion } from '../../model/objects/object-key.ts';
 import { compareText, type JsonObject, textOf } from '../../model/text/json.ts';
-import { type Field, get, pathOf } from '../rules/shared/field.ts';
+import { type Field, rootOf } from '../rules/shared/field.ts';
 import type { DeclaredObject, DeclaredObjects, LabelIndex } from './declared.ts';
 import { type ObjectFacts, parseReferenceId, selectorIn } from './facts.ts';
 import {
@@ -13,7 +13,6 @@ import {
   type Reference,
   ROLE,
   referencesIn,
-  rootOf,
   SECRET,
   SERVICE,
   SERVICE_ACCOUNT,
@@ -94,7 +93,7 @@ export function createReferenceCheck(declared: DeclaredObjects, { isPartial }: R
       }
       for (const { field, selects, isPlain } of selectionsIn(kind, root)) {
         const selector = selectorIn(field, isPlain);
-        const namespace = textOf(get(get(root, 'metadata'), 'namespace').value);
+        const namespace = textOf(root.get('metadata').get('namespace').value);
         const among = selector && selectsNothing(selects, namespace, selector);
         if (selector !== undefined && among !== undefined) {
           problems.push(emptySelection({ field, selects, isPlain }, selector, namespace, among));
@@ -215,7 +214,7 @@ function emptySelection(
   const reason = selects === 'Pods' ? 'SelectsNoPods' : 'SelectsNoServices';
   const where = selects === 'Services' || namespace === '' ? '' : ` of namespace ${namespace}`;
   const what = selects === 'Pods' ? 'no Pod template' : 'no Service';
-  const labels = isPlain ? field : get(field, 'matchLabels');
+  const labels = isPlain ? field : field.get('matchLabels');
   // The label without which the selector would match.
   for (const [key, value] of Object.entries(selector.matchLabels)) {
     const { [key]: _left, ...others } = selector.matchLabels;
@@ -228,7 +227,7 @@ function emptySelection(
       .filter((each) => matchesLabels(rest, each))
       .flatMap((each) => each[key] ?? []);
     const message = `${what}${where} has the label ${key}: ${value}, so nothing is selected`;
-    return warning(reason, get(labels, key), message, nearest(value, [...new Set(values)]));
+    return warning(reason, labels.get(key), message, nearest(value, [...new Set(values)]));
   }
   return warning(reason, field, `the selector matches ${what}${where} that was read`, undefined);
 }
@@ -260,5 +259,5 @@ function titleOf({ kind, namespace, name }: Pick<Reference, 'kind' | 'namespace'
 }
 
 function warning(reason: FindingReason, field: Field, message: string, hint: string | undefined): FieldProblem {
-  return { severity: 'warning', reason, path: pathOf(field), message, ...(hint === undefined ? {} : { hint }) };
+  return { severity: 'warning', reason, path: field.path, message, ...(hint === undefined ? {} : { hint }) };
 }

@@ -11,7 +11,7 @@ import {
   textOf,
   textsOf,
 } from '../../model/text/json.ts';
-import type { Field } from '../rules/shared/field.ts';
+import { type Field, rootOf } from '../rules/shared/field.ts';
 import {
   CLUSTER_ROLE,
   CONFIG_MAP,
@@ -21,7 +21,6 @@ import {
   type Reference,
   ROLE,
   referencesIn,
-  rootOf,
   SECRET,
   SERVICE,
   SERVICE_ACCOUNT,

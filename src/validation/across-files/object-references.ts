@@ -1,7 +1,7 @@
 import { engineKindIds, engineKindRow } from '../../model/fleet/engine-kinds.ts';
 import { parseApiVersion } from '../../model/objects/object-key.ts';
-import type { JsonObject } from '../../model/text/json.ts';
-import { type Field, get, getIn, isTrue, items, members, text, word } from '../rules/shared/field.ts';
+
+import type { Field } from '../rules/shared/field.ts';
 
 /** What a field of an object names: another object, or a part of it. */
 export interface Reference {
@@ -44,7 +44,7 @@ const POD_TEMPLATES: Readonly<Record<string, readonly string[]>> = {
 /** The template of the Pods that an object of the kind (`group/Kind`) makes, or the Pod; undefined for other kinds. */
 export function podTemplateOf(kind: string, root: Field): Field | undefined {
   const steps = POD_TEMPLATES[kind];
-  return steps && getIn(root, ...steps);
+  return steps && root.getIn(...steps);
 }
 
 /** Whether objects of the kind (`group/Kind`) are Pods or make some. */
@@ -52,17 +52,12 @@ export function makesPods(kind: string): boolean {
   return Object.hasOwn(POD_TEMPLATES, kind);
 }
 
-/** The root of an object. */
-export function rootOf(object: JsonObject): Field {
-  return { value: object, parent: undefined, step: '', problems: [] };
-}
-
 /** What the fields of an object name, in no particular order. Values of a wrong type name nothing. */
 export function referencesIn(kind: string, root: Field): readonly Reference[] {
   const found: Reference[] = [];
-  const namespace = word(getIn(root, 'metadata', 'namespace')) ?? '';
+  const namespace = root.getIn('metadata', 'namespace').word ?? '';
   const template = podTemplateOf(kind, root);
-  if (template !== undefined) addOfPod(get(template, 'spec'), namespace, found);
+  if (template !== undefined) addOfPod(template.get('spec'), namespace, found);
   OTHERS[kind]?.(root, namespace, found);
   return found;
 }
@@ -70,50 +65,50 @@ export function referencesIn(kind: string, root: Field): readonly Reference[] {
 type Collect = (root: Field, namespace: string, found: Reference[]) => void;
 
 function add(found: Reference[], kind: string, namespace: string, field: Field, more?: Partial<Reference>): void {
-  const name = word(field);
+  const name = field.word;
   if (name !== undefined) found.push({ field, kind, namespace, name, ...more });
 }
 
 function addOfPod(spec: Field, namespace: string, found: Reference[]): void {
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
-    for (const container of items(get(spec, list))) addOfContainer(container, namespace, found);
+    for (const container of spec.get(list).items()) addOfContainer(container, namespace, found);
   }
-  for (const volume of items(get(spec, 'volumes'))) {
-    addWithItems(CONFIG_MAP, get(volume, 'configMap'), 'name', namespace, found);
-    addWithItems(SECRET, get(volume, 'secret'), 'secretName', namespace, found);
-    for (const source of items(getIn(volume, 'projected', 'sources'))) {
-      addWithItems(CONFIG_MAP, get(source, 'configMap'), 'name', namespace, found);
-      addWithItems(SECRET, get(source, 'secret'), 'name', namespace, found);
+  for (const volume of spec.get('volumes').items()) {
+    addWithItems(CONFIG_MAP, volume.get('configMap'), 'name', namespace, found);
+    addWithItems(SECRET, volume.get('secret'), 'secretName', namespace, found);
+    for (const source of volume.getIn('projected', 'sources').items()) {
+      addWithItems(CONFIG_MAP, source.get('configMap'), 'name', namespace, found);
+      addWithItems(SECRET, source.get('secret'), 'name', namespace, found);
     }
-    add(found, VOLUME_CLAIM, namespace, getIn(volume, 'persistentVolumeClaim', 'claimName'));
-    add(found, SECRET, namespace, getIn(volume, 'csi', 'nodePublishSecretRef', 'name'));
+    add(found, VOLUME_CLAIM, namespace, volume.getIn('persistentVolumeClaim', 'claimName'));
+    add(found, SECRET, namespace, volume.getIn('csi', 'nodePublishSecretRef', 'name'));
   }
   addPullSecrets(spec, namespace, found);
-  const account = get(spec, 'serviceAccountName');
-  add(found, SERVICE_ACCOUNT, namespace, word(account) === undefined ? get(spec, 'serviceAccount') : account);
-  add(found, PRIORITY_CLASS, '', get(spec, 'priorityClassName'));
+  const account = spec.get('serviceAccountName');
+  add(found, SERVICE_ACCOUNT, namespace, account.word === undefined ? spec.get('serviceAccount') : account);
+  add(found, PRIORITY_CLASS, '', spec.get('priorityClassName'));
 }
 
 function addPullSecrets(parent: Field, namespace: string, found: Reference[]): void {
-  for (const secret of items(get(parent, 'imagePullSecrets'))) add(found, SECRET, namespace, get(secret, 'name'));
+  for (const secret of parent.get('imagePullSecrets').items()) add(found, SECRET, namespace, secret.get('name'));
 }
 
 function addOfContainer(container: Field, namespace: string, found: Reference[]): void {
-  for (const variable of items(get(container, 'env'))) {
-    const from = get(variable, 'valueFrom');
+  for (const variable of container.get('env').items()) {
+    const from = variable.get('valueFrom');
     if (from.value === undefined) continue;
-    addKey(CONFIG_MAP, get(from, 'configMapKeyRef'), 'name', [get(from, 'configMapKeyRef')], namespace, found);
-    addKey(SECRET, get(from, 'secretKeyRef'), 'name', [get(from, 'secretKeyRef')], namespace, found);
+    addKey(CONFIG_MAP, from.get('configMapKeyRef'), 'name', [from.get('configMapKeyRef')], namespace, found);
+    addKey(SECRET, from.get('secretKeyRef'), 'name', [from.get('secretKeyRef')], namespace, found);
   }
-  for (const source of items(get(container, 'envFrom'))) {
-    addKey(CONFIG_MAP, get(source, 'configMapRef'), 'name', [], namespace, found);
-    addKey(SECRET, get(source, 'secretRef'), 'name', [], namespace, found);
+  for (const source of container.get('envFrom').items()) {
+    addKey(CONFIG_MAP, source.get('configMapRef'), 'name', [], namespace, found);
+    addKey(SECRET, source.get('secretRef'), 'name', [], namespace, found);
   }
 }
 
 /** Each item of the source of a volume names a key. */
 function addWithItems(kind: string, source: Field, nameField: string, namespace: string, found: Reference[]): void {
-  if (source.value !== undefined) addKey(kind, source, nameField, items(get(source, 'items')), namespace, found);
+  if (source.value !== undefined) addKey(kind, source, nameField, source.get('items').items(), namespace, found);
 }
 
 /** The object, and the `key` of each of the mappings as a part of it. */
@@ -125,11 +120,11 @@ function addKey(
   namespace: string,
   found: Reference[],
 ): void {
-  const field = get(source, nameField);
-  const isOptional = isTrue(get(source, 'optional'));
+  const field = source.get(nameField);
+  const isOptional = source.get('optional').isTrue;
   const parts = withKeys.flatMap((each) => {
-    const key = get(each, 'key');
-    const name = word(key);
+    const key = each.get('key');
+    const name = key.word;
     return name === undefined ? [] : [{ field: key, name }];
   });
   if (parts.length === 0) add(found, kind, namespace, field, { isOptional });
@@ -146,60 +141,61 @@ function addService(found: Reference[], namespace: string, name: Field, port: Fi
 const OTHERS: Readonly<Record<string, Collect>> = {
   '/ServiceAccount': addPullSecrets,
   'autoscaling/HorizontalPodAutoscaler': (root, namespace, found) => {
-    const target = getIn(root, 'spec', 'scaleTargetRef');
-    const version = parseApiVersion(text(get(target, 'apiVersion')) ?? '');
-    const kind = version.ok ? `${version.value.group}/${text(get(target, 'kind'))}` : '';
-    if (makesPods(kind)) add(found, kind, namespace, get(target, 'name'));
+    const target = root.getIn('spec', 'scaleTargetRef');
+    const version = parseApiVersion(target.get('apiVersion').text ?? '');
+    const kind = version.ok ? `${version.value.group}/${target.get('kind').text}` : '';
+    if (makesPods(kind)) add(found, kind, namespace, target.get('name'));
   },
   'networking.k8s.io/Ingress': (root, namespace, found) => {
-    const spec = get(root, 'spec');
-    const paths = items(get(spec, 'rules')).flatMap((rule) => items(getIn(rule, 'http', 'paths')));
-    for (const backend of [get(spec, 'defaultBackend'), ...paths.map((path) => get(path, 'backend'))]) {
-      const service = get(backend, 'service');
-      const byName = getIn(service, 'port', 'name');
-      const port = byName.value === undefined ? getIn(service, 'port', 'number') : byName;
-      addService(found, namespace, get(service, 'name'), port);
+    const spec = root.get('spec');
+    const paths = spec
+      .get('rules')
+      .items()
+      .flatMap((rule) => rule.getIn('http', 'paths').items());
+    for (const backend of [spec.get('defaultBackend'), ...paths.map((path) => path.get('backend'))]) {
+      const service = backend.get('service');
+      const byName = service.getIn('port', 'name');
+      const port = byName.value === undefined ? service.getIn('port', 'number') : byName;
+      addService(found, namespace, service.get('name'), port);
     }
   },
   'rbac.authorization.k8s.io/RoleBinding': addBinding,
   'rbac.authorization.k8s.io/ClusterRoleBinding': addBinding,
   'admissionregistration.k8s.io/MutatingWebhookConfiguration': addWebhooks,
   'admissionregistration.k8s.io/ValidatingWebhookConfiguration': addWebhooks,
-  'apiregistration.k8s.io/APIService': (root, _namespace, found) =>
-    addRemote(get(getIn(root, 'spec'), 'service'), found),
+  'apiregistration.k8s.io/APIService': (root, _namespace, found) => addRemote(root.get('spec').get('service'), found),
   [DEFINITION]: (root, _namespace, found) =>
-    addRemote(getIn(root, 'spec', 'conversion', 'webhook', 'clientConfig', 'service'), found),
+    addRemote(root.getIn('spec', 'conversion', 'webhook', 'clientConfig', 'service'), found),
   'gateway.networking.k8s.io/HTTPRoute': addRoutes,
   'gateway.networking.k8s.io/GRPCRoute': addRoutes,
 };
 
 function addBinding(root: Field, namespace: string, found: Reference[]): void {
-  const role = get(root, 'roleRef');
-  const kind = `rbac.authorization.k8s.io/${text(get(role, 'kind'))}`;
-  if (kind === CLUSTER_ROLE) add(found, kind, '', get(role, 'name'));
-  if (kind === ROLE) add(found, kind, namespace, get(role, 'name'));
-  for (const subject of items(get(root, 'subjects'))) {
-    if (text(get(subject, 'kind')) !== 'ServiceAccount') continue;
-    add(found, SERVICE_ACCOUNT, word(get(subject, 'namespace')) ?? namespace, get(subject, 'name'));
+  const role = root.get('roleRef');
+  const kind = `rbac.authorization.k8s.io/${role.get('kind').text}`;
+  if (kind === CLUSTER_ROLE) add(found, kind, '', role.get('name'));
+  if (kind === ROLE) add(found, kind, namespace, role.get('name'));
+  for (const subject of root.get('subjects').items()) {
+    if (subject.get('kind').text !== 'ServiceAccount') continue;
+    add(found, SERVICE_ACCOUNT, subject.get('namespace').word ?? namespace, subject.get('name'));
   }
 }
 
 function addWebhooks(root: Field, _namespace: string, found: Reference[]): void {
-  for (const webhook of items(get(root, 'webhooks'))) addRemote(getIn(webhook, 'clientConfig', 'service'), found);
+  for (const webhook of root.get('webhooks').items()) addRemote(webhook.getIn('clientConfig', 'service'), found);
 }
 
 /** A Service that the API server calls. */
 function addRemote(service: Field, found: Reference[]): void {
-  addService(found, word(get(service, 'namespace')) ?? '', get(service, 'name'), get(service, 'port'));
+  addService(found, service.get('namespace').word ?? '', service.get('name'), service.get('port'));
 }
 
 function addRoutes(root: Field, namespace: string, found: Reference[]): void {
-  for (const rule of items(getIn(root, 'spec', 'rules'))) {
-    for (const backend of items(get(rule, 'backendRefs'))) {
-      if ((word(get(backend, 'group')) ?? '') !== '' || (word(get(backend, 'kind')) ?? 'Service') !== 'Service')
-        continue;
-      const where = word(get(backend, 'namespace')) ?? namespace;
-      addService(found, where, get(backend, 'name'), get(backend, 'port'));
+  for (const rule of root.getIn('spec', 'rules').items()) {
+    for (const backend of rule.get('backendRefs').items()) {
+      if ((backend.get('group').word ?? '') !== '' || (backend.get('kind').word ?? 'Service') !== 'Service') continue;
+      const where = backend.get('namespace').word ?? namespace;
+      addService(found, where, backend.get('name'), backend.get('port'));
     }
   }
 }
@@ -227,49 +223,55 @@ export function selectedBy(kind: string): Selection['selects'] {
 
 /** The selectors of an object that must select something to have an effect. */
 export function selectionsIn(kind: string, root: Field): readonly Selection[] {
-  const spec = get(root, 'spec');
+  const spec = root.get('spec');
   switch (kind) {
     case '/Service':
-      return [{ field: get(spec, 'selector'), selects: 'Pods', isPlain: true }];
+      return [{ field: spec.get('selector'), selects: 'Pods', isPlain: true }];
     case 'policy/PodDisruptionBudget':
-      return [{ field: get(spec, 'selector'), selects: 'Pods', isPlain: false }];
+      return [{ field: spec.get('selector'), selects: 'Pods', isPlain: false }];
     case 'networking.k8s.io/NetworkPolicy':
-      return [{ field: get(spec, 'podSelector'), selects: 'Pods', isPlain: false }];
+      return [{ field: spec.get('podSelector'), selects: 'Pods', isPlain: false }];
     default: {
       const services = SERVICE_SELECTORS.get(kind);
-      return services === undefined ? [] : [{ field: get(spec, services), selects: 'Services', isPlain: false }];
+      return services === undefined ? [] : [{ field: spec.get(services), selects: 'Services', isPlain: false }];
     }
   }
 }
 
 /** The names of the ports of the containers of a Pod, or of the Pods that an object makes. */
 export function portNamesIn(template: Field): readonly string[] {
-  const containers = ['containers', 'initContainers'].flatMap((list) => items(getIn(template, 'spec', list)));
-  return containers.flatMap((each) => items(get(each, 'ports'))).flatMap((port) => word(get(port, 'name')) ?? []);
+  const containers = ['containers', 'initContainers'].flatMap((list) => template.getIn('spec', list).items());
+  return containers.flatMap((each) => each.get('ports').items()).flatMap((port) => port.get('name').word ?? []);
 }
 
 /** The ports of Pods that a Service names by their name. */
 export function targetPortsIn(kind: string, root: Field): readonly Field[] {
   if (kind !== SERVICE) return [];
-  const ports = items(getIn(root, 'spec', 'ports')).map((port) => get(port, 'targetPort'));
+  const ports = root
+    .getIn('spec', 'ports')
+    .items()
+    .map((port) => port.get('targetPort'));
   // Digits are a number in quotes, which another rule reports.
-  return ports.filter((port) => /\D/.test(word(port) ?? ''));
+  return ports.filter((port) => /\D/.test(port.word ?? ''));
 }
 
 /** The keys of a ConfigMap or Secret and the ports of a Service, by name and number. Undefined: it may have others. */
 export function partsIn(kind: string, root: Field): readonly string[] | undefined {
   switch (kind) {
     case CONFIG_MAP:
-      return keysIn([get(root, 'data'), get(root, 'binaryData')]);
+      return keysIn([root.get('data'), root.get('binaryData')]);
     case SECRET: {
-      const type = word(get(root, 'type'));
+      const type = root.get('type').word;
       // A controller adds the token.
       if (type === 'kubernetes.io/service-account-token') return undefined;
-      return keysIn([get(root, 'data'), get(root, 'stringData')]);
+      return keysIn([root.get('data'), root.get('stringData')]);
     }
     case SERVICE: {
-      if (text(getIn(root, 'spec', 'type')) === 'ExternalName') return undefined;
-      const ports = items(getIn(root, 'spec', 'ports')).flatMap((port) => [get(port, 'port'), get(port, 'name')]);
+      if (root.getIn('spec', 'type').text === 'ExternalName') return undefined;
+      const ports = root
+        .getIn('spec', 'ports')
+        .items()
+        .flatMap((port) => [port.get('port'), port.get('name')]);
       return someOf(
         ports.flatMap(({ value }) => (typeof value === 'number' || typeof value === 'string' ? [`${value}`] : [])),
       );
@@ -280,7 +282,7 @@ export function partsIn(kind: string, root: Field): readonly string[] | undefine
 }
 
 function keysIn(data: readonly Field[]): readonly string[] | undefined {
-  return someOf(data.flatMap((each) => members(each).map(({ step }) => step)));
+  return someOf(data.flatMap((each) => each.members().map(({ step }) => step)));
 }
 
 /** Another program fills an empty object. */

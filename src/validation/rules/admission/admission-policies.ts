@@ -1,22 +1,4 @@
-import {
-  distinct,
-  type Field,
-  filledIfSet,
-  get,
-  hasForm,
-  invalid,
-  isEmpty,
-  isOneOf,
-  isSet,
-  items,
-  nameOf,
-  needed,
-  report,
-  required,
-  text,
-  textItems,
-  word,
-} from '../shared/field.ts';
+import { distinct, type Field, filledIfSet } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import {
   cIdentifierRule,
@@ -43,51 +25,51 @@ function celNameRule(name: string): string | undefined {
 
 /** What an API server checks of a ValidatingAdmissionPolicy. The expressions are checked in custom/cel. */
 export const validatingAdmissionPolicyRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
+  const spec = root.get('spec');
   checkPolicy(spec);
-  const validations = get(spec, 'validations');
-  const annotations = get(spec, 'auditAnnotations');
-  if (isEmpty(validations) && isEmpty(annotations)) {
-    report(spec, 'WrongChoice', `${nameOf(spec)} needs validations, auditAnnotations or both`);
+  const validations = spec.get('validations');
+  const annotations = spec.get('auditAnnotations');
+  if (validations.isEmpty && annotations.isEmpty) {
+    spec.report('WrongChoice', `${spec.name} needs validations, auditAnnotations or both`);
   }
-  for (const validation of items(validations)) checkValidation(validation);
-  checkAuditAnnotations(root, items(annotations));
+  for (const validation of validations.items()) checkValidation(validation);
+  checkAuditAnnotations(root, annotations.items());
 });
 
 /** Checks what all policies have in common: what they are for, their parameters and variables. */
 export function checkPolicy(spec: Field): void {
-  filledIfSet(get(spec, 'failurePolicy'));
-  const constraints = get(spec, 'matchConstraints');
-  if (isSet(constraints)) {
+  filledIfSet(spec.get('failurePolicy'));
+  const constraints = spec.get('matchConstraints');
+  if (constraints.isSet) {
     checkMatchResources(constraints);
-    needed(get(constraints, 'resourceRules'));
-  } else required(constraints);
-  checkParamKind(get(spec, 'paramKind'));
-  checkMatchConditions(get(spec, 'matchConditions'));
-  checkVariables(get(spec, 'variables'));
+    constraints.get('resourceRules').needed();
+  } else constraints.required();
+  checkParamKind(spec.get('paramKind'));
+  checkMatchConditions(spec.get('matchConditions'));
+  checkVariables(spec.get('variables'));
 }
 
 function checkVariables(variables: Field): void {
-  for (const variable of items(variables)) {
-    hasForm(get(variable, 'name'), celNameRule);
-    checkExpression(get(variable, 'expression'));
+  for (const variable of variables.items()) {
+    variable.get('name').hasForm(celNameRule);
+    checkExpression(variable.get('expression'));
   }
 }
 
 function checkMatchResources(match: Field): void {
-  filledIfSet(get(match, 'matchPolicy'));
-  checkLabelSelector(get(match, 'namespaceSelector'));
-  checkLabelSelector(get(match, 'objectSelector'));
+  filledIfSet(match.get('matchPolicy'));
+  checkLabelSelector(match.get('namespaceSelector'));
+  checkLabelSelector(match.get('objectSelector'));
   for (const name of ['resourceRules', 'excludeResourceRules']) {
-    for (const each of items(get(match, name))) checkAdmissionRule(each);
+    for (const each of match.get(name).items()) checkAdmissionRule(each);
   }
 }
 
 function checkParamKind(kind: Field): void {
-  if (!isSet(kind)) return;
-  for (const name of ['apiVersion', 'kind']) needed(get(kind, name));
-  hasForm(get(kind, 'kind'), (name) => dns1035LabelRule(name.toLowerCase()));
-  hasForm(get(kind, 'apiVersion'), (version) => {
+  if (!kind.isSet) return;
+  for (const name of ['apiVersion', 'kind']) kind.get(name).needed();
+  kind.get('kind').hasForm((name) => dns1035LabelRule(name.toLowerCase()));
+  kind.get('apiVersion').hasForm((version) => {
     const [group, name, ...rest] = version.includes('/') ? version.split('/') : ['none', version];
     const isGood =
       rest.length === 0 && dnsSubdomainRule(group ?? '') === undefined && dns1035LabelRule(name ?? '') === undefined;
@@ -96,60 +78,60 @@ function checkParamKind(kind: Field): void {
 }
 
 function checkValidation(validation: Field): void {
-  checkExpression(get(validation, 'expression'));
+  checkExpression(validation.get('expression'));
   for (const name of ['message', 'messageExpression']) {
-    const field = get(validation, name);
-    const found = text(field) ?? '';
-    if (found !== '' && found.trim() === '') invalid(field, 'must not be blank');
+    const field = validation.get(name);
+    const found = field.text ?? '';
+    if (found !== '' && found.trim() === '') field.invalid('must not be blank');
     else if (name === 'message' && /[\r\n]/.test(found.trim())) {
-      report(field, 'WrongValue', `${nameOf(field)} must be one line`);
+      field.report('WrongValue', `${field.name} must be one line`);
     }
   }
-  isOneOf(get(validation, 'reason'), REASONS);
+  validation.get('reason').isOneOf(REASONS);
 }
 
 function checkAuditAnnotations(root: Field, annotations: readonly Field[]): void {
-  const name = word(get(get(root, 'metadata'), 'name')) ?? 'name';
+  const name = root.get('metadata').get('name').word ?? 'name';
   for (const annotation of annotations) {
-    hasForm(get(annotation, 'key'), (key) => qualifiedNameRule(`${name}/${key}`));
-    checkExpression(get(annotation, 'valueExpression'));
+    annotation.get('key').hasForm((key) => qualifiedNameRule(`${name}/${key}`));
+    checkExpression(annotation.get('valueExpression'));
   }
-  distinct(annotations.map((annotation) => get(annotation, 'key')));
+  distinct(annotations.map((annotation) => annotation.get('key')));
 }
 
 /** What an API server checks of a ValidatingAdmissionPolicyBinding. */
 export const validatingAdmissionPolicyBindingRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
+  const spec = root.get('spec');
   checkBinding(spec);
-  const actions = get(spec, 'validationActions');
-  needed(actions);
-  filledIfSet(...textItems(actions));
-  const words = items(actions).map(({ value }) => value);
+  const actions = spec.get('validationActions');
+  actions.needed();
+  filledIfSet(...actions.textItems());
+  const words = actions.items().map(({ value }) => value);
   if (words.includes('Deny') && words.includes('Warn')) {
-    report(actions, 'WrongChoice', `${nameOf(actions)} must not hold both Deny and Warn`);
+    actions.report('WrongChoice', `${actions.name} must not hold both Deny and Warn`);
   }
 });
 
 /** Checks what all bindings have in common: the policy, the objects and the parameters. */
 export function checkBinding(spec: Field): void {
-  const policy = get(spec, 'policyName');
-  needed(policy);
-  hasForm(policy, dnsSubdomainRule);
-  const match = get(spec, 'matchResources');
-  if (isSet(match)) checkMatchResources(match);
-  checkParamRef(get(spec, 'paramRef'));
+  const policy = spec.get('policyName');
+  policy.needed();
+  policy.hasForm(dnsSubdomainRule);
+  const match = spec.get('matchResources');
+  if (match.isSet) checkMatchResources(match);
+  checkParamRef(spec.get('paramRef'));
 }
 
 function checkParamRef(ref: Field): void {
-  if (!isSet(ref)) return;
-  const name = get(ref, 'name');
-  const selector = get(ref, 'selector');
-  if (isEmpty(name) === !isSet(selector)) {
-    report(ref, 'WrongChoice', `${nameOf(ref)} needs exactly one of name, selector`);
+  if (!ref.isSet) return;
+  const name = ref.get('name');
+  const selector = ref.get('selector');
+  if (name.isEmpty === !selector.isSet) {
+    ref.report('WrongChoice', `${ref.name} needs exactly one of name, selector`);
   }
-  hasForm(name, pathSegmentRule);
+  name.hasForm(pathSegmentRule);
   checkLabelSelector(selector);
-  const action = get(ref, 'parameterNotFoundAction');
-  if (!isSet(action)) required(action, 'Allow or Deny');
-  isOneOf(action, ['Allow', 'Deny']);
+  const action = ref.get('parameterNotFoundAction');
+  if (!action.isSet) action.required('Allow or Deny');
+  action.isOneOf(['Allow', 'Deny']);
 }

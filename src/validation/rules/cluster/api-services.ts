@@ -1,19 +1,4 @@
-import {
-  type Field,
-  forbidden,
-  get,
-  getIn,
-  hasForm,
-  inRange,
-  invalid,
-  isEmpty,
-  isSet,
-  isTrue,
-  needed,
-  required,
-  text,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dns1035LabelRule, dnsSubdomainRule, pathSegmentRule } from '../shared/names.ts';
 
@@ -22,32 +7,32 @@ const HIGHEST_VERSION_PRIORITY = 1000;
 
 /** What an API server checks of an APIService. */
 export const apiServiceRule = kindRule(pathSegmentRule, (root) => {
-  const spec = get(root, 'spec');
-  const [group, version] = [get(spec, 'group'), get(spec, 'version')];
-  checkName(root, word(group), word(version));
-  if (isEmpty(version)) required(version);
-  else if (isEmpty(group) && version.value !== 'v1') required(group);
-  hasForm(group, dnsSubdomainRule);
-  hasForm(version, dns1035LabelRule);
-  inRange(get(spec, 'groupPriorityMinimum'), 1, HIGHEST_GROUP_PRIORITY);
-  inRange(get(spec, 'versionPriority'), 1, HIGHEST_VERSION_PRIORITY);
-  const service = get(spec, 'service');
-  const bundle = get(spec, 'caBundle');
-  const insecure = get(spec, 'insecureSkipTLSVerify');
-  if (!isSet(service)) {
-    if (!isEmpty(bundle)) forbidden(bundle, 'without a service');
-    if (isTrue(insecure)) forbidden(insecure, 'without a service');
+  const spec = root.get('spec');
+  const [group, version] = [spec.get('group'), spec.get('version')];
+  checkName(root, group.word, version.word);
+  if (version.isEmpty) version.required();
+  else if (group.isEmpty && version.value !== 'v1') group.required();
+  group.hasForm(dnsSubdomainRule);
+  version.hasForm(dns1035LabelRule);
+  spec.get('groupPriorityMinimum').inRange(1, HIGHEST_GROUP_PRIORITY);
+  spec.get('versionPriority').inRange(1, HIGHEST_VERSION_PRIORITY);
+  const service = spec.get('service');
+  const bundle = spec.get('caBundle');
+  const insecure = spec.get('insecureSkipTLSVerify');
+  if (!service.isSet) {
+    if (!bundle.isEmpty) bundle.forbidden('without a service');
+    if (insecure.isTrue) insecure.forbidden('without a service');
     return;
   }
-  for (const name of ['namespace', 'name']) needed(get(service, name));
-  inRange(get(service, 'port'), 1, 65_535);
-  if (isTrue(insecure) && !isEmpty(bundle)) forbidden(insecure, 'beside caBundle');
+  for (const name of ['namespace', 'name']) service.get(name).needed();
+  service.get('port').inRange(1, 65_535);
+  if (insecure.isTrue && !bundle.isEmpty) insecure.forbidden('beside caBundle');
 });
 
 function checkName(root: Field, group: string | undefined, version: string | undefined): void {
-  const name = getIn(root, 'metadata', 'name');
-  if (version === undefined || text(name) === undefined) return;
+  const name = root.getIn('metadata', 'name');
+  if (version === undefined || name.text === undefined) return;
   const wanted = `${version}.${group ?? ''}`;
   if (name.value !== wanted)
-    invalid(name, `must be ${wanted}, made of spec.version and spec.group`, { reason: 'BadName' });
+    name.invalid(`must be ${wanted}, made of spec.version and spec.group`, { reason: 'BadName' });
 }

@@ -1,4 +1,4 @@
-import { distinct, get, inRange, invalid, items, nameOf, needed, report, text, word } from '../shared/field.ts';
+import { distinct } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule } from '../shared/names.ts';
 
@@ -19,19 +19,19 @@ function signerNameRule(name: string): string | undefined {
 export const certificateSigningRequestRule = kindRule(
   () => undefined,
   (root) => {
-    const spec = get(root, 'spec');
-    const request = get(spec, 'request');
-    const encoded = text(request) ?? '';
+    const spec = root.get('spec');
+    const request = spec.get('request');
+    const encoded = request.text ?? '';
     if (encoded !== '' && !REQUEST.test(Buffer.from(encoded, 'base64').toString('latin1'))) {
-      report(request, 'WrongValue', `${nameOf(request)} must be a CERTIFICATE REQUEST in PEM, encoded as base64`);
+      request.report('WrongValue', `${request.name} must be a CERTIFICATE REQUEST in PEM, encoded as base64`);
     }
-    const usages = get(spec, 'usages');
-    needed(usages);
-    distinct(items(usages), 'DuplicateValue');
-    const signer = get(spec, 'signerName');
-    const broken = word(signer) === undefined ? undefined : signerNameRule(word(signer) ?? '');
-    if (broken !== undefined) invalid(signer, broken, { reason: 'BadName' });
-    else if (signer.value === 'kubernetes.io/legacy-unknown') invalid(signer, 'must be another signer');
-    inRange(get(spec, 'expirationSeconds'), SHORTEST_SECONDS);
+    const usages = spec.get('usages');
+    usages.needed();
+    distinct(usages.items(), 'DuplicateValue');
+    const signer = spec.get('signerName');
+    const broken = signer.word === undefined ? undefined : signerNameRule(signer.word ?? '');
+    if (broken !== undefined) signer.invalid(broken, { reason: 'BadName' });
+    else if (signer.value === 'kubernetes.io/legacy-unknown') signer.invalid('must be another signer');
+    spec.get('expirationSeconds').inRange(SHORTEST_SECONDS);
   },
 );

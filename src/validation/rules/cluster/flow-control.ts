@@ -1,27 +1,4 @@
-import {
-  entryOf,
-  type Field,
-  filledIfSet,
-  forbidden,
-  get,
-  getIn,
-  hasForm,
-  inRange,
-  integer,
-  invalid,
-  isEmpty,
-  isOneOf,
-  isSet,
-  isTrue,
-  items,
-  nameOf,
-  notEmpty,
-  report,
-  required,
-  text,
-  textItems,
-  word,
-} from '../shared/field.ts';
+import { entryOf, type Field, filledIfSet } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule } from '../shared/names.ts';
 
@@ -36,42 +13,42 @@ const SUBJECTS: Readonly<Record<string, string>> = { User: 'user', Group: 'group
 
 /** What an API server checks of a FlowSchema. */
 export const flowSchemaRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  const precedence = get(spec, 'matchingPrecedence');
-  inRange(precedence, 0, LOWEST_PRECEDENCE);
-  if (integer(precedence) === 1 && getIn(root, 'metadata', 'name').value !== 'exempt') {
-    invalid(precedence, 'must be at least 2: 1 is kept for the schema exempt');
+  const spec = root.get('spec');
+  const precedence = spec.get('matchingPrecedence');
+  precedence.inRange(0, LOWEST_PRECEDENCE);
+  if (precedence.integer === 1 && root.getIn('metadata', 'name').value !== 'exempt') {
+    precedence.invalid('must be at least 2: 1 is kept for the schema exempt');
   }
-  isOneOf(getIn(spec, 'distinguisherMethod', 'type'), ['ByUser', 'ByNamespace']);
-  const level = getIn(spec, 'priorityLevelConfiguration', 'name');
-  if (!isSet(spec)) required(level);
-  hasForm(level, dnsSubdomainRule);
-  for (const each of items(get(spec, 'rules'))) checkFlowRule(each);
+  spec.getIn('distinguisherMethod', 'type').isOneOf(['ByUser', 'ByNamespace']);
+  const level = spec.getIn('priorityLevelConfiguration', 'name');
+  if (!spec.isSet) level.required();
+  level.hasForm(dnsSubdomainRule);
+  for (const each of spec.get('rules').items()) checkFlowRule(each);
 });
 
 function checkFlowRule(each: Field): void {
-  const subjects = get(each, 'subjects');
-  notEmpty(subjects);
-  for (const subject of items(subjects)) checkSubject(subject);
-  const [resources, urls] = [get(each, 'resourceRules'), get(each, 'nonResourceRules')];
-  if (isEmpty(resources) && isEmpty(urls)) {
-    report(each, 'WrongChoice', `${nameOf(each)} needs resourceRules, nonResourceRules or both`);
+  const subjects = each.get('subjects');
+  subjects.notEmpty();
+  for (const subject of subjects.items()) checkSubject(subject);
+  const [resources, urls] = [each.get('resourceRules'), each.get('nonResourceRules')];
+  if (resources.isEmpty && urls.isEmpty) {
+    each.report('WrongChoice', `${each.name} needs resourceRules, nonResourceRules or both`);
   }
-  for (const resource of items(resources)) {
-    for (const name of ['verbs', 'apiGroups', 'resources']) checkStarList(get(resource, name));
-    for (const verb of textItems(get(resource, 'verbs'))) isOneOf(verb, VERBS);
-    const namespaces = get(resource, 'namespaces');
-    if (isEmpty(namespaces) && !isTrue(get(resource, 'clusterScope'))) required(namespaces, 'all namespaces: ["*"]');
-    if (!isEmpty(namespaces)) checkStarList(namespaces);
-    filledIfSet(...textItems(namespaces));
-    for (const name of items(namespaces)) if (name.value !== '*') hasForm(name, dnsLabelRule);
+  for (const resource of resources.items()) {
+    for (const name of ['verbs', 'apiGroups', 'resources']) checkStarList(resource.get(name));
+    for (const verb of resource.get('verbs').textItems()) verb.isOneOf(VERBS);
+    const namespaces = resource.get('namespaces');
+    if (namespaces.isEmpty && !resource.get('clusterScope').isTrue) namespaces.required('all namespaces: ["*"]');
+    if (!namespaces.isEmpty) checkStarList(namespaces);
+    filledIfSet(...namespaces.textItems());
+    for (const name of namespaces.items()) if (name.value !== '*') name.hasForm(dnsLabelRule);
   }
-  for (const url of items(urls)) {
-    for (const name of ['verbs', 'nonResourceURLs']) checkStarList(get(url, name));
-    for (const verb of textItems(get(url, 'verbs'))) isOneOf(verb, VERBS);
-    for (const path of textItems(get(url, 'nonResourceURLs'))) {
-      const broken = urlRule(text(path) ?? '/');
-      if (broken !== undefined) invalid(path, broken, { reason: 'BadPath' });
+  for (const url of urls.items()) {
+    for (const name of ['verbs', 'nonResourceURLs']) checkStarList(url.get(name));
+    for (const verb of url.get('verbs').textItems()) verb.isOneOf(VERBS);
+    for (const path of url.get('nonResourceURLs').textItems()) {
+      const broken = urlRule(path.text ?? '/');
+      if (broken !== undefined) path.invalid(broken, { reason: 'BadPath' });
     }
   }
 }
@@ -85,67 +62,67 @@ function urlRule(path: string): string | undefined {
 }
 
 function checkStarList(list: Field): void {
-  notEmpty(list);
-  const words = items(list).map(({ value }) => value);
+  list.notEmpty();
+  const words = list.items().map(({ value }) => value);
   if (words.length > 1 && words.includes('*')) {
-    report(list, 'WrongValue', `${nameOf(list)} must hold nothing else beside "*"`);
+    list.report('WrongValue', `${list.name} must hold nothing else beside "*"`);
   }
 }
 
 function checkSubject(subject: Field): void {
-  const kind = get(subject, 'kind');
-  isOneOf(kind, Object.keys(SUBJECTS));
-  const wanted = entryOf(SUBJECTS, word(kind));
+  const kind = subject.get('kind');
+  kind.isOneOf(Object.keys(SUBJECTS));
+  const wanted = entryOf(SUBJECTS, kind.word);
   if (wanted === undefined) return;
   for (const name of Object.values(SUBJECTS)) {
-    const field = get(subject, name);
-    if (name === wanted && !isSet(field)) required(field, `a subject of kind ${String(kind.value)} has it`);
-    else if (name !== wanted && isSet(field)) forbidden(field, `in a subject of kind ${String(kind.value)}`);
+    const field = subject.get(name);
+    if (name === wanted && !field.isSet) field.required(`a subject of kind ${String(kind.value)} has it`);
+    else if (name !== wanted && field.isSet) field.forbidden(`in a subject of kind ${String(kind.value)}`);
   }
   if (wanted !== 'serviceAccount') return;
-  const [name, namespace] = [getIn(subject, wanted, 'name'), getIn(subject, wanted, 'namespace')];
-  if (name.value !== '*') hasForm(name, dnsSubdomainRule);
-  hasForm(namespace, dnsLabelRule);
+  const [name, namespace] = [subject.getIn(wanted, 'name'), subject.getIn(wanted, 'namespace')];
+  if (name.value !== '*') name.hasForm(dnsSubdomainRule);
+  namespace.hasForm(dnsLabelRule);
 }
 
 /** What an API server checks of a PriorityLevelConfiguration. */
 export const priorityLevelConfigurationRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  const type = get(spec, 'type');
-  isOneOf(type, ['Exempt', 'Limited']);
-  if (!isSet(spec)) required(type);
-  const [exempt, limited] = [get(spec, 'exempt'), get(spec, 'limited')];
-  if (type.value === 'Exempt' && isSet(limited)) forbidden(limited, 'in a level of type Exempt');
+  const spec = root.get('spec');
+  const type = spec.get('type');
+  type.isOneOf(['Exempt', 'Limited']);
+  if (!spec.isSet) type.required();
+  const [exempt, limited] = [spec.get('exempt'), spec.get('limited')];
+  if (type.value === 'Exempt' && limited.isSet) limited.forbidden('in a level of type Exempt');
   if (type.value === 'Limited') {
-    if (isSet(exempt)) forbidden(exempt, 'in a level of type Limited');
-    if (!isSet(limited)) required(limited);
+    if (exempt.isSet) exempt.forbidden('in a level of type Limited');
+    if (!limited.isSet) limited.required();
   }
   for (const level of [exempt, limited]) {
-    inRange(get(level, 'nominalConcurrencyShares'), 0);
-    inRange(get(level, 'lendablePercent'), 0, 100);
-    inRange(get(level, 'borrowingLimitPercent'), 0);
+    level.get('nominalConcurrencyShares').inRange(0);
+    level.get('lendablePercent').inRange(0, 100);
+    level.get('borrowingLimitPercent').inRange(0);
   }
-  const response = get(limited, 'limitResponse');
-  const responseType = get(response, 'type');
-  const queuing = get(response, 'queuing');
-  isOneOf(responseType, ['Queue', 'Reject']);
-  if (isSet(limited) && !isSet(response)) required(responseType);
-  if (responseType.value === 'Reject' && isSet(queuing)) forbidden(queuing, 'in a response of type Reject');
+  const response = limited.get('limitResponse');
+  const responseType = response.get('type');
+  const queuing = response.get('queuing');
+  responseType.isOneOf(['Queue', 'Reject']);
+  if (limited.isSet && !response.isSet) responseType.required();
+  if (responseType.value === 'Reject' && queuing.isSet) queuing.forbidden('in a response of type Reject');
   if (responseType.value !== 'Queue') return;
-  if (isSet(queuing)) checkQueuing(queuing);
-  else required(queuing);
+  if (queuing.isSet) checkQueuing(queuing);
+  else queuing.required();
 });
 
 /** Zero stands for the default. */
 function checkQueuing(queuing: Field): void {
-  inRange(get(queuing, 'queueLengthLimit'), 0);
-  inRange(get(queuing, 'queues'), 0, MOST_QUEUES);
-  const hand = get(queuing, 'handSize');
-  const size = integer(hand) || DEFAULT_HAND_SIZE;
-  const queues = integer(get(queuing, 'queues')) || DEFAULT_QUEUES;
-  if (size < 0) inRange(hand, 0);
-  else if (size > queues) invalid(hand, `must be at most queues, which is ${queues}`);
-  else if (shuffleBits(queues, size) > MOST_SHUFFLE_BITS) invalid(hand, `must be smaller for ${queues} queues`);
+  queuing.get('queueLengthLimit').inRange(0);
+  queuing.get('queues').inRange(0, MOST_QUEUES);
+  const hand = queuing.get('handSize');
+  const size = hand.integer || DEFAULT_HAND_SIZE;
+  const queues = queuing.get('queues').integer || DEFAULT_QUEUES;
+  if (size < 0) hand.inRange(0);
+  else if (size > queues) hand.invalid(`must be at most queues, which is ${queues}`);
+  else if (shuffleBits(queues, size) > MOST_SHUFFLE_BITS) hand.invalid(`must be smaller for ${queues} queues`);
 }
 
 /** The bits of a hash that dealing a hand of queues needs. */

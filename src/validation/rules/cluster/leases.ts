@@ -1,10 +1,9 @@
-import { get, inRange } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule } from '../shared/names.ts';
 
 /** What an API server checks of a Lease. It drops `strategy` and `preferredHolder` unless a feature is on. */
 export const leaseRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  inRange(get(spec, 'leaseDurationSeconds'), 1);
-  inRange(get(spec, 'leaseTransitions'), 0);
+  const spec = root.get('spec');
+  spec.get('leaseDurationSeconds').inRange(1);
+  spec.get('leaseTransitions').inRange(0);
 });

@@ -1,25 +1,6 @@
 import { quantityOf } from '../../values/quantities.ts';
 import { containerResourceRule, isExtendedResource } from '../pods/resources.ts';
-import {
-  distinct,
-  entryOf,
-  type Field,
-  filledIfSet,
-  forbidden,
-  get,
-  getIn,
-  invalid,
-  isEmpty,
-  isOneOf,
-  items,
-  members,
-  nameOf,
-  report,
-  required,
-  text,
-  textItems,
-  word,
-} from '../shared/field.ts';
+import { distinct, entryOf, type Field, filledIfSet } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule, qualifiedNameRule } from '../shared/names.ts';
 
@@ -62,20 +43,20 @@ const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 /** What an API server checks of a ResourceQuota. */
 export const resourceQuotaRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  const hard = members(get(spec, 'hard'));
+  const spec = root.get('spec');
+  const hard = spec.get('hard').members();
   for (const amount of hard) {
     checkName(amount, quotaResourceRule(amount.step));
     checkAmount(amount, COUNTED.includes(amount.step));
   }
   const names = hard.map(({ step }) => step).filter(isStandard);
-  const scopes = textItems(get(spec, 'scopes'));
+  const scopes = spec.get('scopes').textItems();
   filledIfSet(...scopes);
   for (const scope of scopes) checkScope(scope, names);
   checkConflict(scopes);
-  const requirements = items(getIn(spec, 'scopeSelector', 'matchExpressions'));
+  const requirements = spec.getIn('scopeSelector', 'matchExpressions').items();
   for (const requirement of requirements) checkRequirement(requirement, names);
-  checkConflict(requirements.map((requirement) => get(requirement, 'scopeName')));
+  checkConflict(requirements.map((requirement) => requirement.get('scopeName')));
 });
 
 function isStandard(name: string): boolean {
@@ -94,25 +75,25 @@ function quotaResourceRule(name: string): string | undefined {
 
 function checkName(amount: Field & { readonly step: string }, broken: string | undefined): void {
   if (broken === undefined) return;
-  const message = `the resource ${JSON.stringify(amount.step)} of ${nameOf(amount)} ${broken}`;
-  report(amount, 'BadResource', message, { atKey: true });
+  const message = `the resource ${JSON.stringify(amount.step)} of ${amount.name} ${broken}`;
+  amount.report('BadResource', message, { atKey: true });
 }
 
 function checkAmount(amount: Field & { readonly step: string }, mustBeWhole: boolean): void {
   const quantity = quantityOf(amount.value);
   if (quantity === undefined) return;
-  if (quantity < 0) invalid(amount, 'must not be negative', { reason: 'BadResource' });
+  if (quantity < 0) amount.invalid('must not be negative', { reason: 'BadResource' });
   else if ((mustBeWhole || isExtendedResource(amount.step)) && !Number.isInteger(quantity)) {
-    invalid(amount, 'must be a whole number', { reason: 'BadResource' });
+    amount.invalid('must be a whole number', { reason: 'BadResource' });
   }
 }
 
 function checkScope(scope: Field, names: readonly string[]): void {
-  const found = text(scope);
+  const found = scope.text;
   if (found === undefined) return;
   const countable = entryOf(SCOPES, found);
   const other = countable === undefined ? undefined : names.find((name) => !countable.has(name));
-  if (other !== undefined) invalid(scope, `must not be set beside ${other}, which the scope does not count`);
+  if (other !== undefined) scope.invalid(`must not be set beside ${other}, which the scope does not count`);
 }
 
 const CONFLICTS = [
@@ -125,31 +106,31 @@ function checkConflict(scopes: readonly Field[]): void {
     const found = scopes.filter(({ value }) => value === one || value === other);
     const second = found.find(({ value }) => value !== found[0]?.value);
     if (second !== undefined)
-      invalid(second, `must not be set beside ${String(found[0]?.value)}`, { reason: 'WrongChoice' });
+      second.invalid(`must not be set beside ${String(found[0]?.value)}`, { reason: 'WrongChoice' });
   }
 }
 
 function checkRequirement(requirement: Field, names: readonly string[]): void {
   const [scope, operator, values] = [
-    get(requirement, 'scopeName'),
-    get(requirement, 'operator'),
-    get(requirement, 'values'),
+    requirement.get('scopeName'),
+    requirement.get('operator'),
+    requirement.get('values'),
   ];
   checkScope(scope, names);
   const takesValues = operator.value === 'In' || operator.value === 'NotIn';
   const hasClass = scope.value === 'PriorityClass' || scope.value === 'VolumeAttributesClass';
   if (
     !hasClass &&
-    word(scope) !== undefined &&
-    entryOf(SCOPES, word(scope)) !== undefined &&
+    scope.word !== undefined &&
+    entryOf(SCOPES, scope.word) !== undefined &&
     operator.value !== 'Exists'
   ) {
-    if (OPERATORS.includes(text(operator) ?? ''))
-      invalid(operator, `must be Exists for the scope ${String(scope.value)}`);
+    if (OPERATORS.includes(operator.text ?? ''))
+      operator.invalid(`must be Exists for the scope ${String(scope.value)}`);
   }
-  if (takesValues && isEmpty(values)) required(values, `${String(operator.value)} needs values`);
-  else if (!takesValues && !isEmpty(values) && OPERATORS.includes(text(operator) ?? '')) {
-    forbidden(values, `with the operator ${String(operator.value)}`);
+  if (takesValues && values.isEmpty) values.required(`${String(operator.value)} needs values`);
+  else if (!takesValues && !values.isEmpty && OPERATORS.includes(operator.text ?? '')) {
+    values.forbidden(`with the operator ${String(operator.value)}`);
   }
 }
 
@@ -159,34 +140,41 @@ const AMOUNTS = ['min', 'max', 'default', 'defaultRequest', 'maxLimitRequestRati
 
 /** What an API server checks of a LimitRange. */
 export const limitRangeRule = kindRule(dnsSubdomainRule, (root) => {
-  const limits = items(getIn(root, 'spec', 'limits'));
+  const limits = root.getIn('spec', 'limits').items();
   for (const limit of limits) checkLimit(limit);
   distinct(
-    limits.map((limit) => get(limit, 'type')),
+    limits.map((limit) => limit.get('type')),
     'DuplicateValue',
   );
 });
 
 function checkLimit(limit: Field): void {
-  const type = get(limit, 'type');
-  const found = text(type);
-  if (found !== undefined && !found.includes('/')) isOneOf(type, LIMIT_TYPES);
+  const type = limit.get('type');
+  const found = type.text;
+  if (found !== undefined && !found.includes('/')) type.isOneOf(LIMIT_TYPES);
   const isOfPod = found === 'Pod';
   for (const name of AMOUNTS) {
-    const amounts = get(limit, name);
+    const amounts = limit.get(name);
     if (isOfPod && (name === 'default' || name === 'defaultRequest')) {
-      if (!isEmpty(amounts)) forbidden(amounts, 'in a limit of type Pod');
+      if (!amounts.isEmpty) amounts.forbidden('in a limit of type Pod');
       continue;
     }
-    for (const amount of members(amounts)) {
+    for (const amount of amounts.members()) {
       const rule = isOfPod || found === 'Container' ? containerResourceRule : limitResourceRule;
       checkName(amount, rule(amount.step));
     }
   }
-  if (found === 'PersistentVolumeClaim' && !['min', 'max'].some((name) => !isEmpty(getIn(limit, name, 'storage')))) {
-    report(limit, 'MissingField', `${nameOf(limit)} needs min.storage or max.storage`);
+  if (found === 'PersistentVolumeClaim' && !['min', 'max'].some((name) => !limit.getIn(name, 'storage').isEmpty)) {
+    limit.report('MissingField', `${limit.name} needs min.storage or max.storage`);
   }
-  const names = new Set(AMOUNTS.flatMap((name) => members(get(limit, name)).map(({ step }) => step)));
+  const names = new Set(
+    AMOUNTS.flatMap((name) =>
+      limit
+        .get(name)
+        .members()
+        .map(({ step }) => step),
+    ),
+  );
   for (const name of names) compareAmounts(limit, name, isOfPod);
 }
 
@@ -208,20 +196,20 @@ const ORDER = [
 
 function compareAmounts(limit: Field, name: string, isOfPod: boolean): void {
   const amount = (of: (typeof AMOUNTS)[number]) =>
-    isOfPod && of.startsWith('default') ? undefined : quantityOf(getIn(limit, of, name).value);
+    isOfPod && of.startsWith('default') ? undefined : quantityOf(limit.getIn(of, name).value);
   for (const [least, most, at] of ORDER) {
     const [low, high] = [amount(least), amount(most)];
     if (low === undefined || high === undefined || low <= high) continue;
     const other = at === least ? most : least;
     const rule = at === least ? `must be at most ${other}.${name}` : `must be at least ${other}.${name}`;
-    invalid(getIn(limit, at, name), `${rule}, which is ${String(getIn(limit, other, name).value)}`, {
+    limit.getIn(at, name).invalid(`${rule}, which is ${String(limit.getIn(other, name).value)}`, {
       reason: 'BadResource',
     });
   }
   const [min, max, ratio] = [amount('min'), amount('max'), amount('maxLimitRequestRatio')];
-  const at = getIn(limit, 'maxLimitRequestRatio', name);
-  if (ratio !== undefined && ratio < 1) invalid(at, 'must be at least 1', { reason: 'BadResource' });
+  const at = limit.getIn('maxLimitRequestRatio', name);
+  if (ratio !== undefined && ratio < 1) at.invalid('must be at least 1', { reason: 'BadResource' });
   else if (ratio !== undefined && min !== undefined && max !== undefined && min > 0 && ratio > max / min) {
-    invalid(at, 'must be at most max divided by min', { reason: 'BadResource' });
+    at.invalid('must be at most max divided by min', { reason: 'BadResource' });
   }
 }

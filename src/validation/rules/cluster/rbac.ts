@@ -1,21 +1,4 @@
-import {
-  type Field,
-  forbidden,
-  get,
-  getIn,
-  hasForm,
-  invalid,
-  isEmpty,
-  isOneOf,
-  isSet,
-  items,
-  needed,
-  notEmpty,
-  notSupported,
-  required,
-  text,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule, pathSegmentRule } from '../shared/names.ts';
 import { checkLabelSelector } from '../shared/selectors.ts';
@@ -24,31 +7,31 @@ const GROUP = 'rbac.authorization.k8s.io';
 
 /** What an API server checks of a Role. */
 export const roleRule = kindRule(pathSegmentRule, (root) => {
-  for (const each of items(get(root, 'rules'))) checkPolicyRule(each, true);
+  for (const each of root.get('rules').items()) checkPolicyRule(each, true);
 });
 
 /** What an API server checks of a ClusterRole. */
 export const clusterRoleRule = kindRule(pathSegmentRule, (root) => {
-  for (const each of items(get(root, 'rules'))) checkPolicyRule(each, false);
-  const aggregation = get(root, 'aggregationRule');
-  const selectors = get(aggregation, 'clusterRoleSelectors');
-  if (isSet(aggregation) && isEmpty(selectors)) required(selectors);
-  for (const selector of items(selectors)) checkLabelSelector(selector);
+  for (const each of root.get('rules').items()) checkPolicyRule(each, false);
+  const aggregation = root.get('aggregationRule');
+  const selectors = aggregation.get('clusterRoleSelectors');
+  if (aggregation.isSet && selectors.isEmpty) selectors.required();
+  for (const selector of selectors.items()) checkLabelSelector(selector);
 });
 
 function checkPolicyRule(each: Field, isNamespaced: boolean): void {
-  notEmpty(get(each, 'verbs'));
-  const urls = get(each, 'nonResourceURLs');
-  const [groups, resources, names] = ['apiGroups', 'resources', 'resourceNames'].map((name) => get(each, name));
+  each.get('verbs').notEmpty();
+  const urls = each.get('nonResourceURLs');
+  const [groups, resources, names] = ['apiGroups', 'resources', 'resourceNames'].map((name) => each.get(name));
   if (groups === undefined || resources === undefined || names === undefined) return;
-  if (isEmpty(urls)) {
-    needed(groups, 'the core group is "": apiGroups: [""]');
-    needed(resources);
+  if (urls.isEmpty) {
+    groups.needed('the core group is "": apiGroups: [""]');
+    resources.needed();
     return;
   }
-  if (isNamespaced) forbidden(urls, 'in a Role', 'URLs have no namespace: use a ClusterRole');
-  else if (![groups, resources, names].every(isEmpty)) {
-    forbidden(urls, 'in a rule with apiGroups, resources or resourceNames', 'make a rule of its own of the URLs');
+  if (isNamespaced) urls.forbidden('in a Role', 'URLs have no namespace: use a ClusterRole');
+  else if (![groups, resources, names].every((field) => field.isEmpty)) {
+    urls.forbidden('in a rule with apiGroups, resources or resourceNames', 'make a rule of its own of the URLs');
   }
 }
 
@@ -59,30 +42,30 @@ export const roleBindingRule = kindRule(pathSegmentRule, (root) => checkBinding(
 export const clusterRoleBindingRule = kindRule(pathSegmentRule, (root) => checkBinding(root, false));
 
 function checkBinding(root: Field, isNamespaced: boolean): void {
-  const ref = get(root, 'roleRef');
-  const group = get(ref, 'apiGroup');
+  const ref = root.get('roleRef');
+  const group = ref.get('apiGroup');
   // A missing one has a default.
-  if (word(group) !== undefined && group.value !== GROUP) notSupported(group, [GROUP]);
-  const kind = get(ref, 'kind');
+  if (group.word !== undefined && group.value !== GROUP) group.notSupported([GROUP]);
+  const kind = ref.get('kind');
   const kinds = isNamespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
-  isOneOf(kind, kinds);
-  const name = get(ref, 'name');
-  hasForm(name, pathSegmentRule);
-  for (const subject of items(get(root, 'subjects'))) checkSubject(subject, isNamespaced);
+  kind.isOneOf(kinds);
+  const name = ref.get('name');
+  name.hasForm(pathSegmentRule);
+  for (const subject of root.get('subjects').items()) checkSubject(subject, isNamespaced);
 }
 
 const SUBJECTS = ['ServiceAccount', 'User', 'Group'];
 
 function checkSubject(subject: Field, isNamespaced: boolean): void {
-  const name = get(subject, 'name');
-  const kind = get(subject, 'kind');
-  const group = get(subject, 'apiGroup');
+  const name = subject.get('name');
+  const kind = subject.get('kind');
+  const group = subject.get('apiGroup');
   if (kind.value === 'ServiceAccount') {
-    hasForm(name, dnsSubdomainRule);
-    if (word(group) !== undefined) invalid(group, 'must be empty for a ServiceAccount');
-    const namespace = getIn(subject, 'namespace');
-    if (!isNamespaced && isEmpty(namespace)) required(namespace, 'the namespace of the ServiceAccount');
+    name.hasForm(dnsSubdomainRule);
+    if (group.word !== undefined) group.invalid('must be empty for a ServiceAccount');
+    const namespace = subject.get('namespace');
+    if (!isNamespaced && namespace.isEmpty) namespace.required('the namespace of the ServiceAccount');
   } else if (kind.value === 'User' || kind.value === 'Group') {
-    if (word(group) !== undefined && group.value !== GROUP) notSupported(group, [GROUP]);
-  } else if (text(kind) !== undefined) notSupported(kind, SUBJECTS);
+    if (group.word !== undefined && group.value !== GROUP) group.notSupported([GROUP]);
+  } else if (kind.text !== undefined) kind.notSupported(SUBJECTS);
 }

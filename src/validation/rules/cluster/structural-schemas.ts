@@ -1,24 +1,6 @@
 import { didYouMean } from '../../../manifest/problem.ts';
 import { isJsonObject, type JsonValue } from '../../../model/text/json.ts';
-import {
-  type Field,
-  forbidden,
-  get,
-  invalid,
-  isEmpty,
-  isOneOf,
-  isSet,
-  isTrue,
-  items,
-  mapping,
-  members,
-  nameOf,
-  notSupported,
-  report,
-  required,
-  text,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 
 /** Where a schema stands. */
 type Level = 'root' | 'item' | 'field';
@@ -47,12 +29,12 @@ const NOT_NESTED = [
  */
 export function schemaRule(schema: Field, hasStatus: boolean): void {
   if (hasStatus) {
-    for (const member of members(schema)) {
+    for (const member of schema.members()) {
       if (!AT_ROOT_WITH_STATUS.has(member.step))
-        forbidden(member, 'at the root of a schema with the subresource status');
+        member.forbidden('at the root of a schema with the subresource status');
     }
   }
-  if (isTrue(get(schema, 'nullable'))) forbidden(get(schema, 'nullable'), 'at the root of a schema');
+  if (schema.get('nullable').isTrue) schema.get('nullable').forbidden('at the root of a schema');
   checkSchema(schema, 'root');
 }
 
@@ -63,43 +45,46 @@ function checkSchema(schema: Field, level: Level): void {
   checkLists(schema);
   checkResource(schema, level);
   for (const branch of nestedOf(schema)) checkNested(branch, schema, isIntOrString(schema, branch));
-  for (const celRule of items(get(schema, 'x-kubernetes-validations'))) {
+  for (const celRule of schema.get('x-kubernetes-validations').items()) {
     checkCelRule(celRule);
-    checkFieldPath(get(celRule, 'fieldPath'), schema);
+    checkFieldPath(celRule.get('fieldPath'), schema);
   }
 }
 
 function checkKeywords(schema: Field): void {
-  for (const name of UNSUPPORTED) if (isSet(get(schema, name))) forbidden(get(schema, name), 'in this schema');
-  const [unique, pattern] = [get(schema, 'uniqueItems'), get(schema, 'pattern')];
-  if (isTrue(unique)) forbidden(unique, 'in this schema', 'write x-kubernetes-list-type: set');
-  if (/\(\?(?:[=!]|<[=!])|\\[1-9]/.test(withoutLiterals(text(pattern) ?? ''))) {
-    invalid(pattern, 'must be a pattern of RE2, which has no look-around and no back-references');
+  for (const name of UNSUPPORTED) if (schema.get(name).isSet) schema.get(name).forbidden('in this schema');
+  const [unique, pattern] = [schema.get('uniqueItems'), schema.get('pattern')];
+  if (unique.isTrue) unique.forbidden('in this schema', 'write x-kubernetes-list-type: set');
+  if (/\(\?(?:[=!]|<[=!])|\\[1-9]/.test(withoutLiterals(pattern.text ?? ''))) {
+    pattern.invalid('must be a pattern of RE2, which has no look-around and no back-references');
   }
-  const keepsUnknown = get(schema, 'x-kubernetes-preserve-unknown-fields');
-  if (keepsUnknown.value === false) invalid(keepsUnknown, 'must be true or missing');
-  if (!isTrue(get(schema, 'x-kubernetes-int-or-string'))) return;
+  const keepsUnknown = schema.get('x-kubernetes-preserve-unknown-fields');
+  if (keepsUnknown.value === false) keepsUnknown.invalid('must be true or missing');
+  if (!schema.get('x-kubernetes-int-or-string').isTrue) return;
   for (const name of ['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource']) {
-    if (isTrue(get(schema, name))) forbidden(get(schema, name), 'with x-kubernetes-int-or-string');
+    if (schema.get(name).isTrue) schema.get(name).forbidden('with x-kubernetes-int-or-string');
   }
 }
 
 function checkType(schema: Field, level: Level): void {
-  const type = get(schema, 'type');
-  const found = word(type);
-  if (found !== undefined && !TYPES.includes(found)) notSupported(type, TYPES);
+  const type = schema.get('type');
+  const found = type.word;
+  if (found !== undefined && !TYPES.includes(found)) type.notSupported(TYPES);
   else if (found === undefined) {
     const needsNone = ['x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-fields'];
     // An API server refuses a reference before it looks for the type.
-    const hasNone = isSet(get(schema, '$ref')) || needsNone.some((name) => isTrue(get(schema, name)));
+    const hasNone = schema.get('$ref').isSet || needsNone.some((name) => schema.get(name).isTrue);
     if (!hasNone) missing(schema, 'type');
-  } else if (level === 'root' && found !== 'object') invalid(type, 'must be object at the root of a schema');
-  const initial = get(schema, 'default');
-  if (isSet(initial) && !hasType(initial.value ?? null, found)) {
-    invalid(initial, `must have the type ${found}`, { reason: 'WrongType' });
-  } else if (text(initial) !== undefined) {
-    const words = items(get(schema, 'enum')).flatMap((word) => text(word) ?? []);
-    if (words.length > 0) isOneOf(initial, words);
+  } else if (level === 'root' && found !== 'object') type.invalid('must be object at the root of a schema');
+  const initial = schema.get('default');
+  if (initial.isSet && !hasType(initial.value ?? null, found)) {
+    initial.invalid(`must have the type ${found}`, { reason: 'WrongType' });
+  } else if (initial.text !== undefined) {
+    const words = schema
+      .get('enum')
+      .items()
+      .flatMap((word) => word.text ?? []);
+    if (words.length > 0) initial.isOneOf(words);
   }
 }
 
@@ -109,7 +94,7 @@ function withoutLiterals(pattern: string): string {
 }
 
 function missing(schema: Field, name: string, hint?: string): void {
-  report(schema, 'BadDefinition', `${nameOf(get(schema, name))} is missing`, { hint });
+  schema.report('BadDefinition', `${schema.get(name).name} is missing`, { hint });
 }
 
 function hasType(value: JsonValue, type: string | undefined): boolean {
@@ -129,154 +114,154 @@ function hasType(value: JsonValue, type: string | undefined): boolean {
 
 function checkMembers(schema: Field, level: Level): void {
   const [properties, others, list] = [
-    get(schema, 'properties'),
-    get(schema, 'additionalProperties'),
-    get(schema, 'items'),
+    schema.get('properties'),
+    schema.get('additionalProperties'),
+    schema.get('items'),
   ];
-  if (isSet(others) && level === 'root') forbidden(others, 'at the root of a schema');
-  else if (isSet(others) && !isEmpty(properties) && others.value !== true)
-    forbidden(others, 'together with properties');
-  for (const property of members(properties)) if (mapping(property)) checkSchema(property, 'field');
-  if (mapping(others)) checkSchema(others, 'field');
-  if (Array.isArray(list.value)) invalid(list, 'must be one schema, not a list of them');
-  else if (mapping(list)) checkSchema(list, 'item');
-  else if (text(get(schema, 'type')) === 'array' && !isSet(list)) missing(schema, 'items');
+  if (others.isSet && level === 'root') others.forbidden('at the root of a schema');
+  else if (others.isSet && !properties.isEmpty && others.value !== true) others.forbidden('together with properties');
+  for (const property of properties.members()) if (property.mapping) checkSchema(property, 'field');
+  if (others.mapping) checkSchema(others, 'field');
+  if (Array.isArray(list.value)) list.invalid('must be one schema, not a list of them');
+  else if (list.mapping) checkSchema(list, 'item');
+  else if (schema.get('type').text === 'array' && !list.isSet) missing(schema, 'items');
 }
 
 function checkLists(schema: Field): void {
-  const [type, listType] = [get(schema, 'type'), get(schema, 'x-kubernetes-list-type')];
-  const [keys, mapType] = [get(schema, 'x-kubernetes-list-map-keys'), get(schema, 'x-kubernetes-map-type')];
-  const itemSchema = get(schema, 'items');
-  const kind = word(listType);
-  if (kind !== undefined && !['atomic', 'set', 'map'].includes(kind)) notSupported(listType, ['atomic', 'set', 'map']);
-  if (kind !== undefined && text(type) !== 'array') forbidden(listType, 'without type: array');
-  if (word(mapType) !== undefined && text(type) !== 'object') forbidden(mapType, 'without type: object');
-  if (!isEmpty(keys) && kind !== 'map') forbidden(keys, 'without x-kubernetes-list-type: map');
+  const [type, listType] = [schema.get('type'), schema.get('x-kubernetes-list-type')];
+  const [keys, mapType] = [schema.get('x-kubernetes-list-map-keys'), schema.get('x-kubernetes-map-type')];
+  const itemSchema = schema.get('items');
+  const kind = listType.word;
+  if (kind !== undefined && !['atomic', 'set', 'map'].includes(kind)) listType.notSupported(['atomic', 'set', 'map']);
+  if (kind !== undefined && type.text !== 'array') listType.forbidden('without type: array');
+  if (mapType.word !== undefined && type.text !== 'object') mapType.forbidden('without type: object');
+  if (!keys.isEmpty && kind !== 'map') keys.forbidden('without x-kubernetes-list-type: map');
   if (
     kind === 'set' &&
-    text(get(itemSchema, 'type')) === 'object' &&
-    text(get(itemSchema, 'x-kubernetes-map-type')) !== 'atomic'
+    itemSchema.get('type').text === 'object' &&
+    itemSchema.get('x-kubernetes-map-type').text !== 'atomic'
   ) {
-    report(listType, 'BadDefinition', `${nameOf(listType)}: the items of a set must not be objects`, {
+    listType.report('BadDefinition', `${listType.name}: the items of a set must not be objects`, {
       hint: 'write x-kubernetes-map-type: atomic at the items',
     });
   }
-  if (kind !== 'map' || text(type) !== 'array') return;
-  if (isEmpty(keys)) missing(schema, 'x-kubernetes-list-map-keys');
-  if (mapping(itemSchema) && text(get(itemSchema, 'type')) !== 'object') {
-    report(listType, 'BadDefinition', `${nameOf(listType)}: the items of a map must be objects`);
+  if (kind !== 'map' || type.text !== 'array') return;
+  if (keys.isEmpty) missing(schema, 'x-kubernetes-list-map-keys');
+  if (itemSchema.mapping && itemSchema.get('type').text !== 'object') {
+    listType.report('BadDefinition', `${listType.name}: the items of a map must be objects`);
   } else {
-    const requiredNames = new Set(items(get(itemSchema, 'required')).map(text));
-    for (const key of items(keys)) checkListKey(key, itemSchema, requiredNames);
+    const requiredNames = new Set(
+      itemSchema
+        .get('required')
+        .items()
+        .map((item) => item.text),
+    );
+    for (const key of keys.items()) checkListKey(key, itemSchema, requiredNames);
   }
 }
 
 function checkListKey(key: Field, itemSchema: Field, requiredNames: ReadonlySet<string | undefined>): void {
-  const name = text(key) ?? '';
-  const property = get(get(itemSchema, 'properties'), name);
-  if (!isSet(property)) {
-    invalid(key, 'must be a property of the items', { reason: 'UnknownReference' });
+  const name = key.text ?? '';
+  const property = itemSchema.get('properties').get(name);
+  if (!property.isSet) {
+    key.invalid('must be a property of the items', { reason: 'UnknownReference' });
     return;
   }
-  if (!requiredNames.has(name) && !isSet(get(property, 'default'))) {
+  if (!requiredNames.has(name) && !property.get('default').isSet) {
     const hint = `add ${name} to required`;
-    report(
-      property,
+    property.report(
       'BadDefinition',
-      `${nameOf(property)} is a key of its list, so it must be required or have a default`,
+      `${property.name} is a key of its list, so it must be required or have a default`,
       { hint },
     );
   }
-  const type = get(property, 'type');
-  if (['array', 'object'].includes(text(type) ?? ''))
-    invalid(type, 'must not be a list or a mapping in a key of a list');
-  if (isTrue(get(property, 'nullable'))) forbidden(get(property, 'nullable'), 'in a key of a list');
+  const type = property.get('type');
+  if (['array', 'object'].includes(type.text ?? '')) type.invalid('must not be a list or a mapping in a key of a list');
+  if (property.get('nullable').isTrue) property.get('nullable').forbidden('in a key of a list');
 }
 
 /** The root, and embedded resources, have the identity of an object. */
 function checkResource(schema: Field, level: Level): void {
-  const isEmbedded = isTrue(get(schema, 'x-kubernetes-embedded-resource'));
+  const isEmbedded = schema.get('x-kubernetes-embedded-resource').isTrue;
   if (level !== 'root' && !isEmbedded) return;
-  const properties = get(schema, 'properties');
+  const properties = schema.get('properties');
   for (const [name, wanted] of [
     ['apiVersion', 'string'],
     ['kind', 'string'],
     ['metadata', 'object'],
   ] as const) {
-    const type = get(get(properties, name), 'type');
-    if (word(type) !== undefined && word(type) !== wanted) invalid(type, `must be ${wanted}`);
+    const type = properties.get(name).get('type');
+    if (type.word !== undefined && type.word !== wanted) type.invalid(`must be ${wanted}`);
   }
-  if (level === 'root') checkMetadata(get(properties, 'metadata'));
+  if (level === 'root') checkMetadata(properties.get('metadata'));
   if (!isEmbedded || level === 'root') return;
-  if (text(get(schema, 'type')) !== 'object') invalid(get(schema, 'type'), 'must be object in an embedded resource');
-  if (isEmpty(properties) && !isTrue(get(schema, 'x-kubernetes-preserve-unknown-fields')))
-    missing(schema, 'properties');
+  if (schema.get('type').text !== 'object') schema.get('type').invalid('must be object in an embedded resource');
+  if (properties.isEmpty && !schema.get('x-kubernetes-preserve-unknown-fields').isTrue) missing(schema, 'properties');
 }
 
 function checkMetadata(metadata: Field): void {
-  for (const member of members(metadata)) {
+  for (const member of metadata.members()) {
     if (member.step === 'type' || member.step === 'default') continue;
     if (member.step !== 'properties') {
-      if (!isEmpty(member)) forbidden(member, 'for the metadata of an object');
+      if (!member.isEmpty) member.forbidden('for the metadata of an object');
       continue;
     }
-    for (const property of members(member)) {
+    for (const property of member.members()) {
       if (property.step !== 'name' && property.step !== 'generateName')
-        forbidden(property, 'for the metadata of an object');
+        property.forbidden('for the metadata of an object');
     }
   }
 }
 
 function nestedOf(schema: Field): readonly Field[] {
-  const not = get(schema, 'not');
-  return [...LOGIC.flatMap((name) => items(get(schema, name))), ...(mapping(not) ? [not] : [])];
+  const not = schema.get('not');
+  return [...LOGIC.flatMap((name) => schema.get(name).items()), ...(not.mapping ? [not] : [])];
 }
 
 /** `anyOf: [{type: integer}, {type: string}]` is what a number or a text is written as. */
 function isIntOrString(schema: Field, branch: Field): boolean {
-  if (branch.parent?.step !== 'anyOf' || !isTrue(get(schema, 'x-kubernetes-int-or-string'))) return false;
-  const written = items(branch.parent).map((each) => JSON.stringify(each.value));
+  if (branch.parent?.step !== 'anyOf' || !schema.get('x-kubernetes-int-or-string').isTrue) return false;
+  const written = branch.parent.items().map((each) => JSON.stringify(each.value));
   return written.join() === '{"type":"integer"},{"type":"string"}';
 }
 
 /** Checks a schema that only restricts values. `outer` is the schema that says which fields exist; undefined: none. */
 function checkNested(schema: Field, outer: Field, mayHaveType: boolean): void {
-  const type = get(schema, 'type');
-  if (word(type) !== undefined && !mayHaveType) {
-    const isOfIntOrString = isTrue(get(outer, 'x-kubernetes-int-or-string'));
-    if (!isOfIntOrString)
-      forbidden(type, 'below allOf, anyOf, oneOf and not', 'write it in the schema outside of them');
+  const type = schema.get('type');
+  if (type.word !== undefined && !mayHaveType) {
+    const isOfIntOrString = outer.get('x-kubernetes-int-or-string').isTrue;
+    if (!isOfIntOrString) type.forbidden('below allOf, anyOf, oneOf and not', 'write it in the schema outside of them');
   }
   for (const name of NOT_NESTED) {
-    const found = get(schema, name);
-    if (isSet(found) && found.value !== false && !isEmpty(found)) forbidden(found, 'below allOf, anyOf, oneOf and not');
+    const found = schema.get(name);
+    if (found.isSet && found.value !== false && !found.isEmpty) found.forbidden('below allOf, anyOf, oneOf and not');
   }
-  for (const property of members(get(schema, 'properties'))) {
-    const counterpart = get(get(outer, 'properties'), property.step);
-    if (property.step === 'metadata') forbidden(property, 'below allOf, anyOf, oneOf and not');
-    else if (isSet(counterpart)) checkNested(property, counterpart, false);
+  for (const property of schema.get('properties').members()) {
+    const counterpart = outer.get('properties').get(property.step);
+    if (property.step === 'metadata') property.forbidden('below allOf, anyOf, oneOf and not');
+    else if (counterpart.isSet) checkNested(property, counterpart, false);
     else {
       const hint = 'write it in the schema outside of allOf, anyOf, oneOf and not as well';
-      report(property, 'BadDefinition', `${nameOf(property)} is no property of the schema`, { hint, atKey: true });
+      property.report('BadDefinition', `${property.name} is no property of the schema`, { hint, atKey: true });
     }
   }
-  const list = get(schema, 'items');
-  if (mapping(list)) {
-    if (isSet(get(outer, 'items'))) checkNested(list, get(outer, 'items'), false);
-    else report(list, 'BadDefinition', `${nameOf(list)} has no items in the schema`, { atKey: true });
+  const list = schema.get('items');
+  if (list.mapping) {
+    if (outer.get('items').isSet) checkNested(list, outer.get('items'), false);
+    else list.report('BadDefinition', `${list.name} has no items in the schema`, { atKey: true });
   }
   for (const branch of nestedOf(schema)) checkNested(branch, outer, isIntOrString(outer, branch));
 }
 
 function checkCelRule(celRule: Field): void {
-  const [expression, message] = [get(celRule, 'rule'), get(celRule, 'message')];
-  const source = text(expression)?.trim();
-  const said = text(message) ?? '';
-  if (source === '') required(expression);
-  else if (said !== '' && said.trim() === '') invalid(message, 'must not be blank');
-  else if (/[\n\r]/.test(said.trim())) invalid(message, 'must be one line');
+  const [expression, message] = [celRule.get('rule'), celRule.get('message')];
+  const source = expression.text?.trim();
+  const said = message.text ?? '';
+  if (source === '') expression.required();
+  else if (said !== '' && said.trim() === '') message.invalid('must not be blank');
+  else if (/[\n\r]/.test(said.trim())) message.invalid('must be one line');
   else if (source !== undefined && /[\n\r]/.test(source) && said === '') {
-    report(celRule, 'BadDefinition', `${nameOf(message)} is missing: the rule has several lines`);
+    celRule.report('BadDefinition', `${message.name} is missing: the rule has several lines`);
   }
 }
 
@@ -285,21 +270,21 @@ const STEP = /\.([^.[\]']+)|\['((?:[^'\\]|\\.)*)'\]/g;
 
 /** The path leads from the value with the rule to a field of its schema. */
 function checkFieldPath(fieldPath: Field, schema: Field): void {
-  const path = word(fieldPath);
+  const path = fieldPath.word;
   if (path === undefined) return;
   if (/^\w/.test(path)) {
-    invalid(fieldPath, 'must begin with a dot', { reason: 'BadDefinition', hint: `write .${path}` });
+    fieldPath.invalid('must begin with a dot', { reason: 'BadDefinition', hint: `write .${path}` });
     return;
   }
   if (path.replaceAll(STEP, '') !== '') return;
   let at = schema;
   for (const [, name, quoted = ''] of path.matchAll(STEP)) {
     const step = name ?? quoted.replaceAll(/\\(.)/g, '$1');
-    const properties = get(at, 'properties');
-    at = mapping(properties) === undefined ? get(at, 'additionalProperties') : get(properties, step);
-    if (mapping(at) !== undefined) continue;
-    const hint = didYouMean(step, Object.keys(mapping(properties) ?? {}));
-    invalid(fieldPath, `the schema has no field ${step} there`, { reason: 'BadDefinition', hint });
+    const properties = at.get('properties');
+    at = properties.mapping === undefined ? at.get('additionalProperties') : properties.get(step);
+    if (at.mapping !== undefined) continue;
+    const hint = didYouMean(step, Object.keys(properties.mapping ?? {}));
+    fieldPath.invalid(`the schema has no field ${step} there`, { reason: 'BadDefinition', hint });
     return;
   }
 }

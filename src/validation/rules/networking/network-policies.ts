@@ -1,93 +1,79 @@
 import { type Network, networkHas, parseNetwork } from '../../../model/text/ip-address.ts';
 import { checkCidr, cidrRule } from '../shared/addresses.ts';
-import {
-  type Field,
-  filledIfSet,
-  forbidden,
-  get,
-  inRange,
-  integer,
-  invalid,
-  isSet,
-  items,
-  nameOf,
-  report,
-  text,
-  textItems,
-} from '../shared/field.ts';
+import { type Field, filledIfSet } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsSubdomainRule, portNameRule } from '../shared/names.ts';
 import { checkLabelSelector } from '../shared/selectors.ts';
 
 /** What an API server checks of a NetworkPolicy. */
 export const networkPolicyRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  checkLabelSelector(get(spec, 'podSelector'));
+  const spec = root.get('spec');
+  checkLabelSelector(spec.get('podSelector'));
   for (const [direction, peers] of [
     ['ingress', 'from'],
     ['egress', 'to'],
   ] as const) {
-    for (const each of items(get(spec, direction))) {
-      for (const port of items(get(each, 'ports'))) checkPort(port);
-      for (const peer of items(get(each, peers))) checkPeer(peer);
+    for (const each of spec.get(direction).items()) {
+      for (const port of each.get('ports').items()) checkPort(port);
+      for (const peer of each.get(peers).items()) checkPeer(peer);
     }
   }
-  const types = get(spec, 'policyTypes');
-  filledIfSet(...textItems(types));
-  if (items(types).length > 2) invalid(types, 'must have at most Ingress and Egress');
+  const types = spec.get('policyTypes');
+  filledIfSet(...types.textItems());
+  if (types.items().length > 2) types.invalid('must have at most Ingress and Egress');
 });
 
 function checkPort(each: Field): void {
-  filledIfSet(get(each, 'protocol'));
-  const port = get(each, 'port');
-  const end = get(each, 'endPort');
-  inRange(port, 1, 65_535);
-  if (text(port) !== undefined) {
-    const broken = portNameRule(text(port) ?? '');
-    const hint = /^\d+$/.test(text(port) ?? '') ? 'remove the quotes' : undefined;
-    if (broken !== undefined) invalid(port, broken, { reason: 'BadName', hint });
+  filledIfSet(each.get('protocol'));
+  const port = each.get('port');
+  const end = each.get('endPort');
+  port.inRange(1, 65_535);
+  if (port.text !== undefined) {
+    const broken = portNameRule(port.text ?? '');
+    const hint = /^\d+$/.test(port.text ?? '') ? 'remove the quotes' : undefined;
+    if (broken !== undefined) port.invalid(broken, { reason: 'BadName', hint });
   }
-  if (!isSet(end)) return;
-  const first = integer(port);
-  const last = integer(end);
-  if (!isSet(port)) forbidden(end, 'without port');
+  if (!end.isSet) return;
+  const first = port.integer;
+  const last = end.integer;
+  if (!port.isSet) end.forbidden('without port');
   else if (first === undefined) {
-    if (text(port) !== undefined) forbidden(end, 'with the name of a port');
-  } else if (last !== undefined && last < first) invalid(end, `must be at least port, which is ${first}`);
-  else inRange(end, 1, 65_535);
+    if (port.text !== undefined) end.forbidden('with the name of a port');
+  } else if (last !== undefined && last < first) end.invalid(`must be at least port, which is ${first}`);
+  else end.inRange(1, 65_535);
 }
 
 function checkPeer(peer: Field): void {
-  const block = get(peer, 'ipBlock');
-  const selectors = [get(peer, 'podSelector'), get(peer, 'namespaceSelector')];
+  const block = peer.get('ipBlock');
+  const selectors = [peer.get('podSelector'), peer.get('namespaceSelector')];
   for (const selector of selectors) checkLabelSelector(selector);
-  const hasSelector = selectors.some(isSet);
-  if (isSet(block)) {
+  const hasSelector = selectors.some((selector) => selector.isSet);
+  if (block.isSet) {
     if (hasSelector) {
       const hint = 'make a peer of its own of the ipBlock';
-      report(block, 'WrongChoice', `${nameOf(peer)} has an ipBlock and a selector`, { hint, atKey: true });
+      block.report('WrongChoice', `${peer.name} has an ipBlock and a selector`, { hint, atKey: true });
     }
     checkBlock(block);
   } else if (!hasSelector) {
-    report(peer, 'WrongChoice', `${nameOf(peer)} needs podSelector, namespaceSelector or ipBlock`);
+    peer.report('WrongChoice', `${peer.name} needs podSelector, namespaceSelector or ipBlock`);
   }
 }
 
 function checkBlock(block: Field): void {
-  const cidr = get(block, 'cidr');
+  const cidr = block.get('cidr');
   checkCidr(cidr);
-  const outer = parseNetwork(text(cidr) ?? '');
-  for (const except of textItems(get(block, 'except'))) {
-    const found = text(except);
+  const outer = parseNetwork(cidr.text ?? '');
+  for (const except of block.get('except').textItems()) {
+    const found = except.text;
     if (found === undefined) continue;
     const inner = parseNetwork(found);
     if (inner === undefined) {
-      invalid(except, cidrRule(found) ?? 'must be a CIDR block', { reason: 'BadAddress' });
+      except.invalid(cidrRule(found) ?? 'must be a CIDR block', { reason: 'BadAddress' });
       continue;
     }
     checkCidr(except);
     if (outer !== undefined && !contains(outer, inner)) {
-      invalid(except, `must be a part of ${String(cidr.value)}`, { reason: 'BadAddress' });
+      except.invalid(`must be a part of ${String(cidr.value)}`, { reason: 'BadAddress' });
     }
   }
 }

@@ -1,29 +1,5 @@
 import { didYouMean } from '../../../manifest/problem.ts';
-import {
-  atMost,
-  distinct,
-  duplicate,
-  type Field,
-  forbidden,
-  get,
-  getIn,
-  has,
-  hasForm,
-  inRange,
-  integer,
-  invalid,
-  isEmpty,
-  isOneOf,
-  isSet,
-  items,
-  nameOf,
-  needed,
-  oneOf,
-  report,
-  required,
-  text,
-  word,
-} from '../shared/field.ts';
+import { distinct, type Field } from '../shared/field.ts';
 import { dnsLabelRule, portNameRule } from '../shared/names.ts';
 import { checkEnv } from './env.ts';
 import { checkMounts, type Volumes } from './mounts.ts';
@@ -45,7 +21,7 @@ export interface ContainerContext extends HandlerContext {
 
 /** Checks all containers of a Pod. */
 export function checkContainers(spec: Field, context: ContainerContext): void {
-  const containers = items(get(spec, 'containers'));
+  const containers = spec.get('containers').items();
   const names = new Set<string>();
   const hostPorts = new Set<string>();
   for (const container of containers) {
@@ -55,15 +31,15 @@ export function checkContainers(spec: Field, context: ContainerContext): void {
     checkHostPorts(container, hostPorts, context);
     checkRestart(container);
   }
-  for (const container of items(get(spec, 'initContainers'))) {
+  for (const container of spec.get('initContainers').items()) {
     checkContainer(container, context);
     checkName(container, names);
     checkHostPorts(container, new Set(), context);
     checkRestart(container);
-    if (get(container, 'restartPolicy').value === 'Always') checkProbes(container, context);
+    if (container.get('restartPolicy').value === 'Always') checkProbes(container, context);
     else checkInitContainer(container);
   }
-  for (const container of items(get(spec, 'ephemeralContainers'))) {
+  for (const container of spec.get('ephemeralContainers').items()) {
     checkContainer(container, context);
     checkEphemeralContainer(container, names);
     checkName(container, names);
@@ -71,95 +47,95 @@ export function checkContainers(spec: Field, context: ContainerContext): void {
 }
 
 function checkName(container: Field, names: Set<string>): void {
-  const name = get(container, 'name');
-  const found = word(name);
+  const name = container.get('name');
+  const found = name.word;
   if (found === undefined) return;
-  if (names.has(found)) duplicate(name);
+  if (names.has(found)) name.duplicate();
   names.add(found);
 }
 
 function checkContainer(container: Field, context: ContainerContext): void {
-  hasForm(get(container, 'name'), dnsLabelRule);
-  checkImage(get(container, 'image'), context);
-  if (has(container, 'ports')) checkPorts(container, context);
+  container.get('name').hasForm(dnsLabelRule);
+  checkImage(container.get('image'), context);
+  if (container.has('ports')) checkPorts(container, context);
   checkEnv(container);
   checkMounts(container, context.volumes);
-  if (!context.hostUsers && !isEmpty(get(container, 'volumeDevices'))) {
-    forbidden(get(container, 'volumeDevices'), 'with hostUsers: false');
+  if (!context.hostUsers && !container.get('volumeDevices').isEmpty) {
+    container.get('volumeDevices').forbidden('with hostUsers: false');
   }
-  if (has(container, 'resources')) checkResources(get(container, 'resources'), 'container', context.claims);
-  if (has(container, 'resizePolicy')) checkResizePolicy(items(get(container, 'resizePolicy')), context);
-  if (has(container, 'securityContext')) checkSecurityContext(get(container, 'securityContext'), context.hostUsers);
+  if (container.has('resources')) checkResources(container.get('resources'), 'container', context.claims);
+  if (container.has('resizePolicy')) checkResizePolicy(container.get('resizePolicy').items(), context);
+  if (container.has('securityContext')) checkSecurityContext(container.get('securityContext'), context.hostUsers);
 }
 
 function checkImage(image: Field, { isPod }: ContainerContext): void {
-  needed(image);
-  const found = text(image);
+  image.needed();
+  const found = image.text;
   if (found === undefined || found === found.trim()) return;
   // An API server accepts it in a template, but not the Pods that are made of it.
-  invalid(image, 'must not begin or end with white space', { severity: isPod ? 'error' : 'warning' });
+  image.invalid('must not begin or end with white space', { severity: isPod ? 'error' : 'warning' });
 }
 
 function checkPorts(container: Field, { hostNetwork }: ContainerContext): void {
-  const ports = items(get(container, 'ports'));
+  const ports = container.get('ports').items();
   for (const port of ports) {
-    const number = get(port, 'containerPort');
-    const hostPort = get(port, 'hostPort');
-    hasForm(get(port, 'name'), portNameRule);
-    inRange(number, 1, 65535);
-    if ((integer(hostPort) ?? 0) === 0) continue;
-    inRange(hostPort, 1, 65535);
+    const number = port.get('containerPort');
+    const hostPort = port.get('hostPort');
+    port.get('name').hasForm(portNameRule);
+    number.inRange(1, 65535);
+    if ((hostPort.integer ?? 0) === 0) continue;
+    hostPort.inRange(1, 65535);
     const isOfContainer = container.parent?.step === 'containers';
     if (hostNetwork && isOfContainer && hostPort.value !== number.value) {
-      invalid(hostPort, `must be the same as containerPort with hostNetwork: true`);
+      hostPort.invalid(`must be the same as containerPort with hostNetwork: true`);
     }
   }
-  distinct(ports.map((port) => get(port, 'name')));
+  distinct(ports.map((port) => port.get('name')));
 }
 
 /** Two ports cannot use the same port of the node. */
 function checkHostPorts(container: Field, taken: Set<string>, { isPod, hostNetwork }: ContainerContext): void {
-  for (const port of items(get(container, 'ports'))) {
-    const hostPort = get(port, 'hostPort');
-    const isDefaulted = isPod && hostNetwork && (integer(hostPort) ?? 0) === 0;
-    const number = isDefaulted ? get(port, 'containerPort') : hostPort;
-    if ((integer(number) ?? 0) === 0) continue;
-    const key = `${word(get(port, 'protocol')) ?? 'TCP'}/${text(get(port, 'hostIP')) ?? ''}/${number.value}`;
-    if (taken.has(key)) duplicate(number, 'DuplicateValue', 'it is taken on the node');
+  for (const port of container.get('ports').items()) {
+    const hostPort = port.get('hostPort');
+    const isDefaulted = isPod && hostNetwork && (hostPort.integer ?? 0) === 0;
+    const number = isDefaulted ? port.get('containerPort') : hostPort;
+    if ((number.integer ?? 0) === 0) continue;
+    const key = `${port.get('protocol').word ?? 'TCP'}/${port.get('hostIP').text ?? ''}/${number.value}`;
+    if (taken.has(key)) number.duplicate('DuplicateValue', 'it is taken on the node');
     taken.add(key);
   }
 }
 
 function checkResizePolicy(policies: readonly Field[], { restartPolicy }: ContainerContext): void {
   for (const policy of policies) {
-    const restart = get(policy, 'restartPolicy');
-    oneOf(get(policy, 'resourceName'), ['cpu', 'memory']);
-    oneOf(restart, ['NotRequired', 'RestartContainer']);
+    const restart = policy.get('restartPolicy');
+    policy.get('resourceName').oneOf(['cpu', 'memory']);
+    restart.oneOf(['NotRequired', 'RestartContainer']);
     const isInit = policy.parent?.parent?.parent?.step === 'initContainers';
-    const isSidecar = get(policy.parent?.parent ?? policy, 'restartPolicy').value === 'Always';
+    const isSidecar = (policy.parent?.parent ?? policy).get('restartPolicy').value === 'Always';
     if (restart.value !== 'RestartContainer') continue;
-    if (restartPolicy === 'Never') invalid(restart, 'must be NotRequired if the Pod has restartPolicy: Never');
-    else if (isInit && !isSidecar) invalid(restart, 'must be NotRequired in an init container');
+    if (restartPolicy === 'Never') restart.invalid('must be NotRequired if the Pod has restartPolicy: Never');
+    else if (isInit && !isSidecar) restart.invalid('must be NotRequired in an init container');
   }
   distinct(
-    policies.map((policy) => get(policy, 'resourceName')),
+    policies.map((policy) => policy.get('resourceName')),
     'DuplicateValue',
   );
 }
 
 function checkRestart(container: Field): void {
-  if (!has(container, 'restartPolicy') && !has(container, 'restartPolicyRules')) return;
-  const policy = get(container, 'restartPolicy');
-  const list = get(container, 'restartPolicyRules');
-  isOneOf(policy, ['Always', 'Never', 'OnFailure']);
-  const rules = items(list);
-  if (rules.length > 0 && !isSet(policy)) required(policy, 'restartPolicyRules needs it');
-  atMost(list, 20);
+  if (!container.has('restartPolicy') && !container.has('restartPolicyRules')) return;
+  const policy = container.get('restartPolicy');
+  const list = container.get('restartPolicyRules');
+  policy.isOneOf(['Always', 'Never', 'OnFailure']);
+  const rules = list.items();
+  if (rules.length > 0 && !policy.isSet) policy.required('restartPolicyRules needs it');
+  list.atMost(20);
   for (const rule of rules) {
-    oneOf(get(rule, 'action'), ['Restart', 'RestartAllContainers']);
-    const codes = get(rule, 'exitCodes');
-    if (!isSet(codes)) required(codes);
-    oneOf(get(codes, 'operator'), ['In', 'NotIn']);
+    rule.get('action').oneOf(['Restart', 'RestartAllContainers']);
+    const codes = rule.get('exitCodes');
+    if (!codes.isSet) codes.required();
+    codes.get('operator').oneOf(['In', 'NotIn']);
   }
 }
 
@@ -167,46 +143,46 @@ const PROBES = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] 
 
 function checkInitContainer(container: Field): void {
   for (const step of PROBES) {
-    const field = get(container, step);
-    if (isSet(field)) forbidden(field, 'in an init container without restartPolicy: Always');
+    const field = container.get(step);
+    if (field.isSet) field.forbidden('in an init container without restartPolicy: Always');
   }
 }
 
 function checkEphemeralContainer(container: Field, names: ReadonlySet<string>): void {
   for (const step of [...PROBES, 'ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules']) {
-    const field = get(container, step);
-    if (!isEmpty(field)) forbidden(field, 'in an ephemeral container');
+    const field = container.get(step);
+    if (!field.isEmpty) field.forbidden('in an ephemeral container');
   }
-  for (const mount of items(get(container, 'volumeMounts'))) {
+  for (const mount of container.get('volumeMounts').items()) {
     for (const step of ['subPath', 'subPathExpr']) {
-      if (!isEmpty(get(mount, step))) forbidden(get(mount, step), 'in an ephemeral container');
+      if (!mount.get(step).isEmpty) mount.get(step).forbidden('in an ephemeral container');
     }
   }
-  const target = get(container, 'targetContainerName');
-  const found = word(target);
+  const target = container.get('targetContainerName');
+  const found = target.word;
   if (found === undefined || names.has(found)) return;
-  const message = `${nameOf(target)} is ${JSON.stringify(found)}, but the Pod has no container of this name`;
-  report(target, 'UnknownReference', message, { hint: didYouMean(found, names) });
+  const message = `${target.name} is ${JSON.stringify(found)}, but the Pod has no container of this name`;
+  target.report('UnknownReference', message, { hint: didYouMean(found, names) });
 }
 
 /** All containers of a Pod, of every sort. */
 export function allContainers(spec: Field): readonly Field[] {
-  return ['initContainers', 'containers', 'ephemeralContainers'].flatMap((step) => items(get(spec, step)));
+  return ['initContainers', 'containers', 'ephemeralContainers'].flatMap((step) => spec.get(step).items());
 }
 
 /** Checks that files with environment variables are in volumes that a container can write. */
 export function checkFileKeys(containers: readonly Field[], volumes: Volumes): void {
   for (const container of containers) {
-    for (const variable of items(get(container, 'env'))) {
-      if (!has(variable, 'valueFrom')) continue;
-      const name = getIn(variable, 'valueFrom', 'fileKeyRef', 'volumeName');
-      const found = word(name);
+    for (const variable of container.get('env').items()) {
+      if (!variable.has('valueFrom')) continue;
+      const name = variable.getIn('valueFrom', 'fileKeyRef', 'volumeName');
+      const found = name.word;
       if (found === undefined) continue;
       const volume = volumes.get(found);
       if (volume === undefined) {
-        const message = `${nameOf(name)} is ${JSON.stringify(found)}, but the Pod has no volume of this name`;
-        report(name, 'UnknownVolume', message, { hint: didYouMean(found, volumes.keys()) });
-      } else if (!isEmptyDir(volume)) invalid(name, 'must name a volume with emptyDir');
+        const message = `${name.name} is ${JSON.stringify(found)}, but the Pod has no volume of this name`;
+        name.report('UnknownVolume', message, { hint: didYouMean(found, volumes.keys()) });
+      } else if (!isEmptyDir(volume)) name.invalid('must name a volume with emptyDir');
     }
   }
 }

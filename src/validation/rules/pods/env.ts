@@ -1,19 +1,5 @@
 import { quantityOf } from '../../values/quantities.ts';
-import {
-  exactlyOne,
-  type Field,
-  get,
-  has,
-  hasForm,
-  invalid,
-  isSet,
-  items,
-  nameOf,
-  notSupported,
-  report,
-  required,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import {
   configKeyRule,
   dnsLabelRule,
@@ -53,22 +39,22 @@ const RESOURCES: readonly string[] = ['limits', 'requests'].flatMap((side) =>
 
 /** Checks the environment of a container. */
 export function checkEnv(container: Field): void {
-  for (const variable of items(get(container, 'env'))) {
-    hasForm(get(variable, 'name'), envNameRule);
-    if (has(variable, 'valueFrom')) checkValueFrom(get(variable, 'valueFrom'), get(variable, 'value'));
+  for (const variable of container.get('env').items()) {
+    variable.get('name').hasForm(envNameRule);
+    if (variable.has('valueFrom')) checkValueFrom(variable.get('valueFrom'), variable.get('value'));
   }
-  for (const source of items(get(container, 'envFrom'))) {
-    hasForm(get(source, 'prefix'), envNameRule);
-    const chosen = exactlyOne(source, ['configMapRef', 'secretRef']);
-    if (chosen !== undefined) checkNamed(get(chosen, 'name'));
+  for (const source of container.get('envFrom').items()) {
+    source.get('prefix').hasForm(envNameRule);
+    const chosen = source.exactlyOne(['configMapRef', 'secretRef']);
+    if (chosen !== undefined) checkNamed(chosen.get('name'));
   }
 }
 
 function checkValueFrom(from: Field, value: Field): void {
-  const source = exactlyOne(from, ENV_SOURCES);
+  const source = from.exactlyOne(ENV_SOURCES);
   if (source === undefined) return;
-  if (word(value) !== undefined) {
-    report(from, 'WrongChoice', `${nameOf(from)} is not allowed beside value: only one of them can be set`, {
+  if (value.word !== undefined) {
+    from.report('WrongChoice', `${from.name} is not allowed beside value: only one of them can be set`, {
       atKey: true,
     });
   }
@@ -83,49 +69,49 @@ function checkValueFrom(from: Field, value: Field): void {
       checkFileKey(source);
       break;
     default:
-      checkNamed(get(source, 'name'));
-      hasForm(get(source, 'key'), configKeyRule);
+      checkNamed(source.get('name'));
+      source.get('key').hasForm(configKeyRule);
   }
 }
 
 /** The name of a ConfigMap or Secret, which the schema does not demand. */
 function checkNamed(name: Field): void {
-  if (word(name) === undefined && (!isSet(name) || name.value === '')) required(name);
-  hasForm(name, dnsSubdomainRule);
+  if (name.word === undefined && (!name.isSet || name.value === '')) name.required();
+  name.hasForm(dnsSubdomainRule);
 }
 
 function checkFileKey(source: Field): void {
-  hasForm(get(source, 'key'), envNameRule);
-  hasForm(get(source, 'volumeName'), dnsLabelRule);
-  hasForm(get(source, 'path'), noBackstepsRule, 'BadPath');
+  source.get('key').hasForm(envNameRule);
+  source.get('volumeName').hasForm(dnsLabelRule);
+  source.get('path').hasForm(noBackstepsRule, 'BadPath');
 }
 
 /** Checks a reference to a field of the Pod. */
 export function checkFieldRef(ref: Field, allowed: readonly string[]): void {
-  const version = get(ref, 'apiVersion');
-  if (word(version) !== undefined && version.value !== 'v1') notSupported(version, ['v1']);
-  const path = get(ref, 'fieldPath');
-  const found = word(path);
+  const version = ref.get('apiVersion');
+  if (version.word !== undefined && version.value !== 'v1') version.notSupported(['v1']);
+  const path = ref.get('fieldPath');
+  const found = path.word;
   if (found === undefined || allowed.includes(found)) return;
   const key = /^metadata\.(labels|annotations)\['(.*)'\]$/s.exec(found);
   if (key === null) {
     // An old name that API servers still read.
-    if (found !== 'spec.host' || allowed !== ENV_FIELDS) notSupported(path, allowed);
+    if (found !== 'spec.host' || allowed !== ENV_FIELDS) path.notSupported(allowed);
     return;
   }
   const [, map, name = ''] = key;
   const broken = qualifiedNameRule(map === 'annotations' ? name.toLowerCase() : name);
-  if (broken !== undefined) invalid(path, `must have a key which ${broken}`, { reason: 'BadLabel' });
+  if (broken !== undefined) path.invalid(`must have a key which ${broken}`, { reason: 'BadLabel' });
 }
 
 /** Checks a reference to a resource of a container. */
 export function checkResourceFieldRef(ref: Field): void {
-  const resource = get(ref, 'resource');
-  const found = word(resource);
+  const resource = ref.get('resource');
+  const found = resource.word;
   if (found === undefined) return;
   const isHugePages = found.startsWith('limits.hugepages-') || found.startsWith('requests.hugepages-');
-  if (!RESOURCES.includes(found) && !isHugePages) notSupported(resource, RESOURCES);
-  else checkDivisor(get(ref, 'divisor'), found.endsWith('.cpu'));
+  if (!RESOURCES.includes(found) && !isHugePages) resource.notSupported(RESOURCES);
+  else checkDivisor(ref.get('divisor'), found.endsWith('.cpu'));
 }
 
 const CPU_DIVISORS: readonly number[] = [0, 0.001, 1];
@@ -138,8 +124,7 @@ const BYTE_DIVISORS: readonly number[] = [
 function checkDivisor(divisor: Field, isCpu: boolean): void {
   const amount = quantityOf(divisor.value);
   if (amount === undefined || (isCpu ? CPU_DIVISORS : BYTE_DIVISORS).includes(amount)) return;
-  invalid(
-    divisor,
+  divisor.invalid(
     isCpu ? 'must be 1m or 1' : 'must be 1 or a unit: 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei',
   );
 }

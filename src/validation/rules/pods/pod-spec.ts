@@ -1,29 +1,5 @@
 import { checkIp } from '../shared/addresses.ts';
-import {
-  atMost,
-  exactlyOne,
-  type Field,
-  forbidden,
-  get,
-  getIn,
-  has,
-  hasForm,
-  haveForm,
-  inRange,
-  integer,
-  isEmpty,
-  isSet,
-  isTrue,
-  items,
-  nameOf,
-  needed,
-  notEmpty,
-  oneOf,
-  report,
-  required,
-  text,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { dnsLabelRule, dnsSubdomainRule, qualifiedNameRule } from '../shared/names.ts';
 import { checkAnnotationKeys, checkLabelMap } from '../shared/selectors.ts';
 import { allContainers, checkContainers, checkFileKeys } from './containers.ts';
@@ -39,24 +15,24 @@ import { checkHostProcess, checkOsFields } from './windows.ts';
 
 /** Checks a Pod: its metadata are at the root. */
 export function checkPod(root: Field): void {
-  const spec = get(root, 'spec');
+  const spec = root.get('spec');
   checkSpec(root, spec, true);
   checkTokenVolumes(spec);
-  if (!isEmpty(get(spec, 'ephemeralContainers'))) {
-    forbidden(get(spec, 'ephemeralContainers'), 'in a manifest', 'kubectl debug adds them to a running Pod');
+  if (!spec.get('ephemeralContainers').isEmpty) {
+    spec.get('ephemeralContainers').forbidden('in a manifest', 'kubectl debug adds them to a running Pod');
   }
-  if (!isEmpty(get(spec, 'nodeName')) && !isEmpty(get(spec, 'schedulingGates'))) {
-    forbidden(get(spec, 'nodeName'), 'with schedulingGates');
+  if (!spec.get('nodeName').isEmpty && !spec.get('schedulingGates').isEmpty) {
+    spec.get('nodeName').forbidden('with schedulingGates');
   }
 }
 
 /** A Pod with a token of its service account names the account; controllers leave that to the API server. */
 function checkTokenVolumes(spec: Field): void {
-  if (!isEmpty(get(spec, 'serviceAccountName')) || !isEmpty(get(spec, 'serviceAccount'))) return;
-  for (const volume of items(get(spec, 'volumes'))) {
-    for (const source of items(getIn(volume, 'projected', 'sources'))) {
-      const token = get(source, 'serviceAccountToken');
-      if (isSet(token)) forbidden(token, 'in a Pod without serviceAccountName');
+  if (!spec.get('serviceAccountName').isEmpty || !spec.get('serviceAccount').isEmpty) return;
+  for (const volume of spec.get('volumes').items()) {
+    for (const source of volume.getIn('projected', 'sources').items()) {
+      const token = source.get('serviceAccountToken');
+      if (token.isSet) token.forbidden('in a Pod without serviceAccountName');
     }
   }
 }
@@ -71,12 +47,12 @@ export interface TemplateOptions {
 
 /** Checks the template of Pods in another object. */
 export function checkPodTemplate(template: Field, options: TemplateOptions = {}): void {
-  const spec = get(template, 'spec');
-  checkLabelMap(getIn(template, 'metadata', 'labels'));
-  checkAnnotationKeys(getIn(template, 'metadata', 'annotations'));
+  const spec = template.get('spec');
+  checkLabelMap(template.getIn('metadata', 'labels'));
+  checkAnnotationKeys(template.getIn('metadata', 'annotations'));
   checkSpec(template, spec, false, options);
-  if (!isEmpty(get(spec, 'ephemeralContainers'))) {
-    forbidden(get(spec, 'ephemeralContainers'), 'in a template of Pods');
+  if (!spec.get('ephemeralContainers').isEmpty) {
+    spec.get('ephemeralContainers').forbidden('in a template of Pods');
   }
 }
 
@@ -86,36 +62,36 @@ export function checkPodTemplate(template: Field, options: TemplateOptions = {})
  * @param pod the Pod or the template
  */
 function checkSpec(pod: Field, spec: Field, isPod: boolean, { added, setsHostname }: TemplateOptions = {}): void {
-  if (!isSet(spec)) {
-    required(spec);
+  if (!spec.isSet) {
+    spec.required();
     return;
   }
-  const podName = isPod ? (text(getIn(pod, 'metadata', 'name')) ?? '') : undefined;
+  const podName = isPod ? (pod.getIn('metadata', 'name').text ?? '') : undefined;
   const volumes = checkVolumes(spec, podName, added);
   const containers = allContainers(spec);
-  const grace = get(spec, 'terminationGracePeriodSeconds');
+  const grace = spec.get('terminationGracePeriodSeconds');
   checkContainers(spec, {
     isPod,
     volumes,
-    claims: has(spec, 'resourceClaims') ? checkClaims(items(get(spec, 'resourceClaims'))) : NO_NAMES,
+    claims: spec.has('resourceClaims') ? checkClaims(spec.get('resourceClaims').items()) : NO_NAMES,
     gracePeriodSeconds: gracePeriodOf(grace),
-    hostNetwork: isTrue(get(spec, 'hostNetwork')),
-    hostUsers: get(spec, 'hostUsers').value !== false,
-    restartPolicy: word(get(spec, 'restartPolicy')),
+    hostNetwork: spec.get('hostNetwork').isTrue,
+    hostUsers: spec.get('hostUsers').value !== false,
+    restartPolicy: spec.get('restartPolicy').word,
   });
   checkFileKeys(containers, volumes);
-  if (has(spec, 'resources')) checkPodResources(spec);
-  if (has(spec, 'overhead')) checkOverhead(get(spec, 'overhead'));
+  if (spec.has('resources')) checkPodResources(spec);
+  if (spec.has('overhead')) checkOverhead(spec.get('overhead'));
   checkWords(spec);
   checkNames(spec, setsHostname === true);
   checkHost(spec);
   checkPodSecurityContext(spec);
-  checkScheduling(spec, isPod ? getIn(pod, 'metadata', 'labels') : undefined);
-  if (has(spec, 'dnsConfig') || has(spec, 'dnsPolicy')) checkDns(spec);
-  for (const gate of items(get(spec, 'readinessGates'))) {
-    hasForm(get(gate, 'conditionType'), qualifiedNameRule);
+  checkScheduling(spec, isPod ? pod.getIn('metadata', 'labels') : undefined);
+  if (spec.has('dnsConfig') || spec.has('dnsPolicy')) checkDns(spec);
+  for (const gate of spec.get('readinessGates').items()) {
+    gate.get('conditionType').hasForm(qualifiedNameRule);
   }
-  if (has(spec, 'os')) checkOsFields(spec, containers);
+  if (spec.has('os')) checkOsFields(spec, containers);
   checkHostProcess(spec, containers);
   checkPodAnnotations(pod, isPod);
   warnOfPod(pod, spec, containers);
@@ -123,15 +99,15 @@ function checkSpec(pod: Field, spec: Field, isPod: boolean, { added, setsHostnam
 
 /** An API server takes a negative period as 1 second. */
 function gracePeriodOf(field: Field): number | undefined {
-  if (!isSet(field)) return 30;
-  const found = integer(field);
+  if (!field.isSet) return 30;
+  const found = field.integer;
   return found === undefined || found >= 0 ? found : 1;
 }
 
 function checkWords(spec: Field): void {
-  if (has(spec, 'preemptionPolicy')) notEmpty(get(spec, 'preemptionPolicy'));
-  if (has(spec, 'activeDeadlineSeconds')) inRange(get(spec, 'activeDeadlineSeconds'), 1, 2 ** 31 - 1);
-  if (has(spec, 'os')) oneOf(getIn(spec, 'os', 'name'), ['linux', 'windows']);
+  if (spec.has('preemptionPolicy')) spec.get('preemptionPolicy').notEmpty();
+  if (spec.has('activeDeadlineSeconds')) spec.get('activeDeadlineSeconds').inRange(1, 2 ** 31 - 1);
+  if (spec.has('os')) spec.getIn('os', 'name').oneOf(['linux', 'windows']);
 }
 
 const SUBDOMAIN_NAMES = ['serviceAccountName', 'serviceAccount', 'nodeName', 'priorityClassName', 'runtimeClassName'];
@@ -139,49 +115,49 @@ const SUBDOMAIN_NAMES = ['serviceAccountName', 'serviceAccount', 'nodeName', 'pr
 const LABEL_NAMES = ['hostname', 'subdomain'];
 
 function checkNames(spec: Field, isHostnameReplaced: boolean): void {
-  for (const step of SUBDOMAIN_NAMES) if (has(spec, step)) hasForm(get(spec, step), dnsSubdomainRule);
+  for (const step of SUBDOMAIN_NAMES) if (spec.has(step)) spec.get(step).hasForm(dnsSubdomainRule);
   if (!isHostnameReplaced) {
-    for (const step of LABEL_NAMES) if (has(spec, step)) hasForm(get(spec, step), dnsLabelRule);
+    for (const step of LABEL_NAMES) if (spec.has(step)) spec.get(step).hasForm(dnsLabelRule);
   }
-  if (!has(spec, 'hostAliases')) return;
-  for (const alias of items(get(spec, 'hostAliases'))) {
-    checkIp(get(alias, 'ip'));
-    haveForm(get(alias, 'hostnames'), dnsSubdomainRule);
+  if (!spec.has('hostAliases')) return;
+  for (const alias of spec.get('hostAliases').items()) {
+    checkIp(alias.get('ip'));
+    alias.get('hostnames').haveForm(dnsSubdomainRule);
   }
 }
 
 /** Checks the namespaces and the name that a Pod shares with its node. */
 function checkHost(spec: Field): void {
-  if (has(spec, 'hostUsers') && get(spec, 'hostUsers').value === false) {
+  if (spec.has('hostUsers') && spec.get('hostUsers').value === false) {
     for (const step of ['hostNetwork', 'hostPID', 'hostIPC']) {
-      if (isTrue(get(spec, step))) forbidden(get(spec, step), 'with hostUsers: false');
+      if (spec.get(step).isTrue) spec.get(step).forbidden('with hostUsers: false');
     }
   }
-  if (!has(spec, 'hostnameOverride')) return;
-  const name = get(spec, 'hostnameOverride');
-  hasForm(name, (found) => (found.length > 64 ? 'must have at most 64 characters' : dnsSubdomainRule(found)));
+  if (!spec.has('hostnameOverride')) return;
+  const name = spec.get('hostnameOverride');
+  name.hasForm((found) => (found.length > 64 ? 'must have at most 64 characters' : dnsSubdomainRule(found)));
   for (const step of ['setHostnameAsFQDN', 'hostNetwork']) {
-    if (isTrue(get(spec, step))) forbidden(name, `with ${step}: true`);
+    if (spec.get(step).isTrue) name.forbidden(`with ${step}: true`);
   }
 }
 
 function checkDns(spec: Field): void {
-  const config = get(spec, 'dnsConfig');
-  const servers = get(config, 'nameservers');
-  if (get(spec, 'dnsPolicy').value === 'None' && isEmpty(servers)) {
-    required(isSet(config) ? servers : config, 'dnsPolicy None needs at least one name server');
+  const config = spec.get('dnsConfig');
+  const servers = config.get('nameservers');
+  if (spec.get('dnsPolicy').value === 'None' && servers.isEmpty) {
+    (config.isSet ? servers : config).required('dnsPolicy None needs at least one name server');
   }
-  if (!isSet(config)) return;
-  atMost(servers, 3);
-  for (const server of items(servers)) checkIp(server);
-  const searches = get(config, 'searches');
-  const paths = items(searches);
-  atMost(searches, 32);
-  const length = paths.reduce((sum, path) => sum + (text(path)?.length ?? 0) + 1, -1);
-  if (length > 2048) report(searches, 'WrongValue', `${nameOf(searches)} must have at most 2048 characters together`);
-  haveForm(searches, searchPathRule);
-  for (const option of items(get(config, 'options'))) {
-    needed(get(option, 'name'));
+  if (!config.isSet) return;
+  servers.atMost(3);
+  for (const server of servers.items()) checkIp(server);
+  const searches = config.get('searches');
+  const paths = searches.items();
+  searches.atMost(32);
+  const length = paths.reduce((sum, path) => sum + (path.text?.length ?? 0) + 1, -1);
+  if (length > 2048) searches.report('WrongValue', `${searches.name} must have at most 2048 characters together`);
+  searches.haveForm(searchPathRule);
+  for (const option of config.get('options').items()) {
+    option.get('name').needed();
   }
 }
 
@@ -198,13 +174,13 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** Checks the entries of `resourceClaims` and returns their names. */
 function checkClaims(claims: readonly Field[]): ReadonlySet<string> {
-  const names = claims.map((claim) => get(claim, 'name'));
-  for (const name of names) hasForm(name, dnsLabelRule);
+  const names = claims.map((claim) => claim.get('name'));
+  for (const name of names) name.hasForm(dnsLabelRule);
   for (const claim of claims) {
-    const source = exactlyOne(claim, ['resourceClaimName', 'resourceClaimTemplateName']);
+    const source = claim.exactlyOne(['resourceClaimName', 'resourceClaimTemplateName']);
     if (source === undefined) continue;
-    notEmpty(source);
-    hasForm(source, dnsSubdomainRule);
+    source.notEmpty();
+    source.hasForm(dnsSubdomainRule);
   }
-  return new Set(names.flatMap((name) => word(name) ?? []));
+  return new Set(names.flatMap((name) => name.word ?? []));
 }

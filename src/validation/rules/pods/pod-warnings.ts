@@ -1,19 +1,5 @@
 import type { FindingReason } from '../../../model/fleet/diagnostic.ts';
-import {
-  entryOf,
-  type Field,
-  get,
-  getIn,
-  has,
-  integer,
-  isSet,
-  items,
-  members,
-  nameOf,
-  report,
-  text,
-  word,
-} from '../shared/field.ts';
+import { entryOf, type Field } from '../shared/field.ts';
 import { dnsLabelRule, dnsSubdomainRule } from '../shared/names.ts';
 
 /** Reports what an API server accepts in a Pod or a template of Pods with a warning. */
@@ -22,48 +8,48 @@ export function warnOfPod(pod: Field, spec: Field, containers: readonly Field[])
   warnOfSelectors(spec);
   warnOfRepeatedPorts(containers);
   warnOfAdmission(spec);
-  if (!has(spec, 'terminationGracePeriodSeconds')) return;
-  const grace = get(spec, 'terminationGracePeriodSeconds');
-  if ((integer(grace) ?? 0) < 0) warn(grace, 'WrongValue', `${nameOf(grace)} is negative, which means 1 second`);
+  if (!spec.has('terminationGracePeriodSeconds')) return;
+  const grace = spec.get('terminationGracePeriodSeconds');
+  if ((grace.integer ?? 0) < 0) warn(grace, 'WrongValue', `${grace.name} is negative, which means 1 second`);
 }
 
 /** Warns of what an API server's default admission refuses, or what needs a feature gate that is off by default. */
 function warnOfAdmission(spec: Field): void {
-  const priority = get(spec, 'priority');
-  if (!has(spec, 'priorityClassName') && (integer(priority) ?? 0) !== 0) {
-    const message = `${nameOf(priority)} is refused in Pods unless the default PriorityClass has this value`;
+  const priority = spec.get('priority');
+  if (!spec.has('priorityClassName') && (priority.integer ?? 0) !== 0) {
+    const message = `${priority.name} is refused in Pods unless the default PriorityClass has this value`;
     warn(priority, 'FieldNotAllowed', message, 'write priorityClassName instead');
   }
-  const overhead = get(spec, 'overhead');
-  if (!has(spec, 'runtimeClassName') && members(overhead).length > 0) {
-    const message = `${nameOf(overhead)} is refused in Pods without a runtimeClassName whose RuntimeClass has this overhead`;
+  const overhead = spec.get('overhead');
+  if (!spec.has('runtimeClassName') && overhead.members().length > 0) {
+    const message = `${overhead.name} is refused in Pods without a runtimeClassName whose RuntimeClass has this overhead`;
     warn(overhead, 'FieldNotAllowed', message, 'leave it out: a RuntimeClass sets it');
   }
-  for (const toleration of items(get(spec, 'tolerations'))) {
-    const operator = get(toleration, 'operator');
+  for (const toleration of spec.get('tolerations').items()) {
+    const operator = toleration.get('operator');
     if (operator.value === 'Lt' || operator.value === 'Gt')
       warnOfGate(operator, 'TaintTolerationComparisonOperators', 'Equal or Exists');
   }
-  const policy = getIn(spec, 'securityContext', 'seLinuxChangePolicy');
+  const policy = spec.getIn('securityContext', 'seLinuxChangePolicy');
   if (policy.value === 'MountOption') warnOfGate(policy, 'SELinuxMount', 'Recursive');
 }
 
 function warnOfGate(field: Field, gate: string, instead: string): void {
-  const message = `${nameOf(field)} is ${JSON.stringify(field.value)}, which API servers refuse unless their feature gate ${gate} is on`;
+  const message = `${field.name} is ${JSON.stringify(field.value)}, which API servers refuse unless their feature gate ${gate} is on`;
   warn(field, 'WrongValue', message, `write ${instead}`);
 }
 
 /** Warns of a name that is allowed for the object, but not as the host name of its Pods. */
 export function warnOfName(root: Field): void {
-  const name = getIn(root, 'metadata', 'name');
-  const found = word(name);
+  const name = root.getIn('metadata', 'name');
+  const found = name.word;
   if (found === undefined || dnsSubdomainRule(found) !== undefined || dnsLabelRule(found) === undefined) return;
-  const message = `${nameOf(name)} is ${JSON.stringify(found)}, which is no DNS label, and becomes a part of host names`;
+  const message = `${name.name} is ${JSON.stringify(found)}, which is no DNS label, and becomes a part of host names`;
   warn(name, 'BadName', message, 'use at most 63 letters, digits and "-"');
 }
 
 function warn(field: Field, reason: FindingReason, message: string, hint?: string): void {
-  report(field, reason, message, { severity: 'warning', hint });
+  field.report(reason, message, { severity: 'warning', hint });
 }
 
 /** Labels of nodes, each with what replaces it. */
@@ -87,37 +73,40 @@ const ANNOTATIONS: Readonly<Record<string, string>> = {
 const VOLUMES = 'cephfs flocker gitRepo glusterfs photonPersistentDisk quobyte rbd scaleIO storageos'.split(' ');
 
 function warnOfDeprecated(pod: Field, spec: Field): void {
-  if (has(spec, 'nodeSelector')) for (const label of members(get(spec, 'nodeSelector'))) warnOfLabel(label, label.step);
-  for (const term of has(spec, 'affinity') ? nodeTermsOf(getIn(spec, 'affinity', 'nodeAffinity')) : []) {
-    for (const requirement of items(get(term, 'matchExpressions'))) {
-      const key = get(requirement, 'key');
-      warnOfLabel(key, text(key));
+  if (spec.has('nodeSelector')) for (const label of spec.get('nodeSelector').members()) warnOfLabel(label, label.step);
+  for (const term of spec.has('affinity') ? nodeTermsOf(spec.getIn('affinity', 'nodeAffinity')) : []) {
+    for (const requirement of term.get('matchExpressions').items()) {
+      const key = requirement.get('key');
+      warnOfLabel(key, key.text);
     }
   }
-  for (const constraint of items(get(spec, 'topologySpreadConstraints'))) {
-    const key = get(constraint, 'topologyKey');
-    warnOfLabel(key, text(key));
+  for (const constraint of spec.get('topologySpreadConstraints').items()) {
+    const key = constraint.get('topologyKey');
+    warnOfLabel(key, key.text);
   }
-  for (const volume of items(get(spec, 'volumes'))) {
+  for (const volume of spec.get('volumes').items()) {
     for (const step of VOLUMES) {
-      if (!has(volume, step)) continue;
-      const source = get(volume, step);
-      const message = `${nameOf(source)} has no driver any more: nodes cannot mount the volume`;
-      report(source, 'DeprecatedField', message, { severity: 'warning', atKey: true });
+      if (!volume.has(step)) continue;
+      const source = volume.get(step);
+      const message = `${source.name} has no driver any more: nodes cannot mount the volume`;
+      source.report('DeprecatedField', message, { severity: 'warning', atKey: true });
     }
   }
-  for (const annotation of members(getIn(pod, 'metadata', 'annotations'))) {
+  for (const annotation of pod.getIn('metadata', 'annotations').members()) {
     const instead = entryOf(ANNOTATIONS, annotation.step);
     if (instead === undefined) continue;
     const message = `the annotation ${annotation.step} does nothing any more`;
-    report(annotation, 'DeprecatedField', message, { severity: 'warning', atKey: true, hint: `write ${instead}` });
+    annotation.report('DeprecatedField', message, { severity: 'warning', atKey: true, hint: `write ${instead}` });
   }
 }
 
 function nodeTermsOf(affinity: Field): readonly Field[] {
   return [
-    ...items(getIn(affinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')),
-    ...items(get(affinity, 'preferredDuringSchedulingIgnoredDuringExecution')).map((term) => get(term, 'preference')),
+    ...affinity.getIn('requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms').items(),
+    ...affinity
+      .get('preferredDuringSchedulingIgnoredDuringExecution')
+      .items()
+      .map((term) => term.get('preference')),
   ];
 }
 
@@ -126,45 +115,45 @@ function warnOfLabel(field: Field, label: string | undefined): void {
   if (instead === undefined) return;
   const message = `the label ${label} of nodes is deprecated, and new nodes may not have it`;
   const atKey = field.step === label;
-  report(field, 'DeprecatedField', message, { severity: 'warning', atKey, hint: `write ${instead}` });
+  field.report('DeprecatedField', message, { severity: 'warning', atKey, hint: `write ${instead}` });
 }
 
 /** Without a selector, a rule for Pods is about no Pod. */
 function warnOfSelectors(spec: Field): void {
-  for (const constraint of items(get(spec, 'topologySpreadConstraints'))) warnOfSelector(constraint);
-  if (!has(spec, 'affinity')) return;
+  for (const constraint of spec.get('topologySpreadConstraints').items()) warnOfSelector(constraint);
+  if (!spec.has('affinity')) return;
   for (const name of ['podAffinity', 'podAntiAffinity']) {
-    const affinity = getIn(spec, 'affinity', name);
-    for (const term of items(get(affinity, 'requiredDuringSchedulingIgnoredDuringExecution'))) warnOfSelector(term);
-    for (const weighted of items(get(affinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) {
-      warnOfSelector(get(weighted, 'podAffinityTerm'));
+    const affinity = spec.getIn('affinity', name);
+    for (const term of affinity.get('requiredDuringSchedulingIgnoredDuringExecution').items()) warnOfSelector(term);
+    for (const weighted of affinity.get('preferredDuringSchedulingIgnoredDuringExecution').items()) {
+      warnOfSelector(weighted.get('podAffinityTerm'));
     }
   }
 }
 
 function warnOfSelector(term: Field): void {
-  const selector = get(term, 'labelSelector');
-  if (!isSet(term) || isSet(selector)) return;
-  const message = `${nameOf(selector)} is missing, so no Pod is selected`;
+  const selector = term.get('labelSelector');
+  if (!term.isSet || selector.isSet) return;
+  const message = `${selector.name} is missing, so no Pod is selected`;
   warn(selector, 'SelectsNothing', message, 'select the labels of the Pods; {} selects all of them');
 }
 
 /** The schema reports names that one container has twice. */
 function warnOfRepeatedPorts(containers: readonly Field[]): void {
-  if (containers.length > 1) warnOfSame(containers.flatMap((container) => namesOf(get(container, 'ports'), 'name')));
+  if (containers.length > 1) warnOfSame(containers.flatMap((container) => namesOf(container.get('ports'), 'name')));
 }
 
 function namesOf(list: Field, step: string): readonly Field[] {
-  return items(list).map((item) => get(item, step));
+  return list.items().map((item) => item.get(step));
 }
 
 function warnOfSame(fields: readonly Field[]): void {
   if (fields.length < 2) return;
   const seen = new Set<string>();
   for (const field of fields) {
-    const found = word(field);
+    const found = field.word;
     if (found === undefined) continue;
-    if (seen.has(found)) warn(field, 'DuplicateName', `${nameOf(field)} is ${JSON.stringify(found)}, as above`);
+    if (seen.has(found)) warn(field, 'DuplicateName', `${field.name} is ${JSON.stringify(found)}, as above`);
     seen.add(found);
   }
 }

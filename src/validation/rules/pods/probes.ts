@@ -1,21 +1,5 @@
 import { didYouMean } from '../../../manifest/problem.ts';
-import {
-  exactlyOne,
-  type Field,
-  forbidden,
-  get,
-  has,
-  hasForm,
-  inRange,
-  integer,
-  invalid,
-  isSet,
-  items,
-  nameOf,
-  needed,
-  report,
-  text,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { headerNameRule, portNameRule, portNumberRule } from '../shared/names.ts';
 
 const PROBE_HANDLERS = ['exec', 'httpGet', 'tcpSocket', 'grpc'] as const;
@@ -32,83 +16,86 @@ export interface HandlerContext {
 /** Checks the probes and lifecycle hooks of a container that runs beside others. */
 export function checkProbes(container: Field, context: HandlerContext): void {
   for (const name of ENDING_PROBES) {
-    if (!has(container, name)) continue;
-    const probe = get(container, name);
+    if (!container.has(name)) continue;
+    const probe = container.get(name);
     checkProbe(probe, container, context);
-    const threshold = get(probe, 'successThreshold');
-    if (![0, 1, undefined].includes(integer(threshold))) invalid(threshold, `must be 1 for a ${name}`);
+    const threshold = probe.get('successThreshold');
+    if (![0, 1, undefined].includes(threshold.integer)) threshold.invalid(`must be 1 for a ${name}`);
   }
-  if (has(container, 'readinessProbe')) {
-    const readiness = get(container, 'readinessProbe');
+  if (container.has('readinessProbe')) {
+    const readiness = container.get('readinessProbe');
     checkProbe(readiness, container, context);
-    inRange(get(readiness, 'successThreshold'), 0);
-    const grace = get(readiness, 'terminationGracePeriodSeconds');
-    if (isSet(grace)) forbidden(grace, 'for a readinessProbe, which never ends a container');
+    readiness.get('successThreshold').inRange(0);
+    const grace = readiness.get('terminationGracePeriodSeconds');
+    if (grace.isSet) grace.forbidden('for a readinessProbe, which never ends a container');
   }
-  if (!has(container, 'lifecycle')) return;
-  const lifecycle = get(container, 'lifecycle');
+  if (!container.has('lifecycle')) return;
+  const lifecycle = container.get('lifecycle');
   for (const hook of ['postStart', 'preStop']) {
-    const handler = get(lifecycle, hook);
-    if (isSet(handler)) checkHandler(handler, LIFECYCLE_HANDLERS, container, context);
+    const handler = lifecycle.get(hook);
+    if (handler.isSet) checkHandler(handler, LIFECYCLE_HANDLERS, container, context);
   }
 }
 
 function checkProbe(probe: Field, container: Field, context: HandlerContext): void {
   checkHandler(probe, PROBE_HANDLERS, container, context);
-  for (const name of SECONDS) if (has(probe, name)) inRange(get(probe, name), 0);
-  if (has(probe, 'terminationGracePeriodSeconds')) inRange(get(probe, 'terminationGracePeriodSeconds'), 1);
+  for (const name of SECONDS) if (probe.has(name)) probe.get(name).inRange(0);
+  if (probe.has('terminationGracePeriodSeconds')) probe.get('terminationGracePeriodSeconds').inRange(1);
 }
 
 function checkHandler(parent: Field, handlers: readonly string[], container: Field, context: HandlerContext): void {
-  const handler = exactlyOne(parent, handlers);
+  const handler = parent.exactlyOne(handlers);
   if (handler === undefined) return;
   switch (handler.step) {
     case 'exec':
-      needed(get(handler, 'command'));
+      handler.get('command').needed();
       break;
     case 'httpGet':
-      checkPort(get(handler, 'port'), container);
-      for (const header of items(get(handler, 'httpHeaders'))) {
-        hasForm(get(header, 'name'), headerNameRule);
+      checkPort(handler.get('port'), container);
+      for (const header of handler.get('httpHeaders').items()) {
+        header.get('name').hasForm(headerNameRule);
       }
       break;
     case 'tcpSocket':
-      checkPort(get(handler, 'port'), container);
+      checkPort(handler.get('port'), container);
       break;
     case 'grpc':
-      inRange(get(handler, 'port'), 1, 65535);
+      handler.get('port').inRange(1, 65535);
       break;
     default:
-      checkSleep(get(handler, 'seconds'), context);
+      checkSleep(handler.get('seconds'), context);
   }
 }
 
 function checkSleep(seconds: Field, { gracePeriodSeconds }: HandlerContext): void {
-  const found = integer(seconds);
+  const found = seconds.integer;
   if (found === undefined || gracePeriodSeconds === undefined) return;
   if (found < 0 || found > gracePeriodSeconds) {
-    invalid(seconds, `must be 0 to ${gracePeriodSeconds}, the terminationGracePeriodSeconds of the Pod`);
+    seconds.invalid(`must be 0 to ${gracePeriodSeconds}, the terminationGracePeriodSeconds of the Pod`);
   }
 }
 
 /** Checks a port: a number, or the name of a port of the container. */
 function checkPort(port: Field, container: Field): void {
-  const number = integer(port);
+  const number = port.integer;
   if (number !== undefined) {
     const broken = portNumberRule(number);
-    if (broken !== undefined) invalid(port, broken);
+    if (broken !== undefined) port.invalid(broken);
     return;
   }
-  const name = text(port);
+  const name = port.text;
   if (name === undefined) return;
   const broken = portNameRule(name);
   if (broken !== undefined) {
     const hint = /^\d+$/.test(name) ? 'write the number without quotes' : undefined;
-    invalid(port, broken, { reason: 'BadName', hint });
+    port.invalid(broken, { reason: 'BadName', hint });
     return;
   }
-  const names = items(get(container, 'ports')).flatMap((entry) => text(get(entry, 'name')) ?? []);
+  const names = container
+    .get('ports')
+    .items()
+    .flatMap((entry) => entry.get('name').text ?? []);
   if (names.includes(name)) return;
-  const message = `${nameOf(port)} is ${JSON.stringify(name)}, but the container has no port of this name`;
-  report(port, 'UnknownReference', message, { hint: didYouMean(name, names), severity: 'warning' });
+  const message = `${port.name} is ${JSON.stringify(name)}, but the container has no port of this name`;
+  port.report('UnknownReference', message, { hint: didYouMean(name, names), severity: 'warning' });
 }

@@ -1,4 +1,4 @@
-import { atMostOne, type Field, get, hasForm, inRange, items, nameOf, needed, report, word } from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { reservedPathRule } from '../shared/names.ts';
 import { checkDownwardFile, checkKeyToPath, checkMode } from './volume-files.ts';
 
@@ -7,19 +7,18 @@ const SOURCES = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken'];
 
 /** Checks a projected volume: the files of several sources in one folder. */
 export function checkProjected(volume: Field): void {
-  checkMode(get(volume, 'defaultMode'));
+  checkMode(volume.get('defaultMode'));
   const paths = new Set<string>();
-  for (const entry of items(get(volume, 'sources'))) {
-    const source = atMostOne(entry, SOURCES);
+  for (const entry of volume.get('sources').items()) {
+    const source = entry.atMostOne(SOURCES);
     if (source === undefined) continue;
     for (const path of pathsOf(source)) {
-      const found = word(path);
+      const found = path.word;
       if (found === undefined) continue;
       if (paths.has(found)) {
-        report(
-          path,
+        path.report(
           'DuplicateValue',
-          `${nameOf(path)} is ${JSON.stringify(found)}, which another file of the volume has too`,
+          `${path.name} is ${JSON.stringify(found)}, which another file of the volume has too`,
         );
       }
       paths.add(found);
@@ -32,19 +31,19 @@ function pathsOf(source: Field): readonly Field[] {
   switch (source.step) {
     case 'secret':
     case 'configMap': {
-      needed(get(source, 'name'));
-      const files = items(get(source, 'items'));
+      source.get('name').needed();
+      const files = source.get('items').items();
       for (const file of files) checkKeyToPath(file);
-      return files.map((file) => get(file, 'path'));
+      return files.map((file) => file.get('path'));
     }
     case 'downwardAPI': {
-      const files = items(get(source, 'items'));
+      const files = source.get('items').items();
       for (const file of files) checkDownwardFile(file);
-      return files.map((file) => get(file, 'path'));
+      return files.map((file) => file.get('path'));
     }
     case 'serviceAccountToken':
-      inRange(get(source, 'expirationSeconds'), 600, 2 ** 32);
-      hasForm(get(source, 'path'), reservedPathRule, 'BadPath');
+      source.get('expirationSeconds').inRange(600, 2 ** 32);
+      source.get('path').hasForm(reservedPathRule, 'BadPath');
       return [];
     default:
       return [];

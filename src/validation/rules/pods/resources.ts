@@ -1,19 +1,6 @@
 import { didYouMean } from '../../../manifest/problem.ts';
 import { quantityOf } from '../../values/quantities.ts';
-import {
-  duplicate,
-  type Field,
-  forbidden,
-  get,
-  hasForm,
-  invalid,
-  isSet,
-  items,
-  members,
-  nameOf,
-  report,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { dnsLabelRule, qualifiedNameRule } from '../shared/names.ts';
 
 const STANDARD = ['cpu', 'memory', 'ephemeral-storage'] as const;
@@ -30,26 +17,26 @@ type Amount = Field & { readonly step: string };
  * @param claims the names of the Pod's resource claims
  */
 export function checkResources(resources: Field, level: 'container' | 'pod', claims: ReadonlySet<string>): void {
-  if (!isSet(resources)) return;
-  const limits = members(get(resources, 'limits'));
-  const requests = members(get(resources, 'requests'));
+  if (!resources.isSet) return;
+  const limits = resources.get('limits').members();
+  const requests = resources.get('requests').members();
   for (const limit of limits) checkAmount(limit, level);
   for (const request of requests) {
-    if (checkAmount(request, level)) compareWithLimit(request, get(get(resources, 'limits'), request.step));
+    if (checkAmount(request, level)) compareWithLimit(request, resources.get('limits').get(request.step));
   }
   const all = [...limits, ...requests];
   const hugePages = all.find(({ step }) => step.startsWith(HUGE_PAGES));
   if (hugePages !== undefined && !all.some(({ step }) => step === 'cpu' || step === 'memory')) {
-    const message = `${nameOf(hugePages)} needs a request or a limit of cpu or memory beside it`;
-    report(hugePages, 'BadResource', message, { atKey: true });
+    const message = `${hugePages.name} needs a request or a limit of cpu or memory beside it`;
+    hugePages.report('BadResource', message, { atKey: true });
   }
-  if (level === 'container') checkClaims(get(resources, 'claims'), claims);
-  else if (isSet(get(resources, 'claims'))) forbidden(get(resources, 'claims'), 'in the resources of a Pod');
+  if (level === 'container') checkClaims(resources.get('claims'), claims);
+  else if (resources.get('claims').isSet) resources.get('claims').forbidden('in the resources of a Pod');
 }
 
 /** Checks the overhead of a Pod. */
 export function checkOverhead(overhead: Field): void {
-  for (const amount of members(overhead)) checkAmount(amount, 'container');
+  for (const amount of overhead.members()) checkAmount(amount, 'container');
 }
 
 /** Checks the name and the value; false if the name is not allowed. */
@@ -58,7 +45,7 @@ function checkAmount(amount: Amount, level: 'container' | 'pod'): boolean {
   const broken = level === 'container' ? containerResourceRule(name) : podResourceRule(name);
   if (broken !== undefined) {
     const hint = didYouMean(name, level === 'container' ? STANDARD : OF_PODS);
-    report(amount, 'BadResource', `the resource ${JSON.stringify(name)} of ${nameOf(amount)} ${broken}`, {
+    amount.report('BadResource', `the resource ${JSON.stringify(name)} of ${amount.name} ${broken}`, {
       hint,
       atKey: true,
     });
@@ -66,20 +53,20 @@ function checkAmount(amount: Amount, level: 'container' | 'pod'): boolean {
   }
   const quantity = quantityOf(value);
   if (quantity === undefined) return true;
-  if (quantity < 0) invalid(amount, 'must not be negative', { reason: 'BadResource' });
+  if (quantity < 0) amount.invalid('must not be negative', { reason: 'BadResource' });
   if (name.startsWith(HUGE_PAGES)) {
     const size = quantityOf(name.slice(HUGE_PAGES.length));
     if (size === undefined || size <= 0 || !Number.isInteger(size) || Math.ceil(quantity) % size !== 0) {
-      invalid(amount, `must be a multiple of the page size in ${name}`, { reason: 'BadResource' });
+      amount.invalid(`must be a multiple of the page size in ${name}`, { reason: 'BadResource' });
     }
   } else if (isExtendedResource(name)) {
-    if (!Number.isInteger(quantity)) invalid(amount, 'must be a whole number', { reason: 'BadResource' });
+    if (!Number.isInteger(quantity)) amount.invalid('must be a whole number', { reason: 'BadResource' });
   } else if ((name === 'memory' || name === 'ephemeral-storage') && !Number.isInteger(quantity)) {
     const hint =
       typeof value === 'string' && value.endsWith('m')
         ? `"m" means thousandths; did you mean ${value.slice(0, -1)}Mi?`
         : undefined;
-    invalid(amount, 'must be a whole number of bytes', { reason: 'BadResource', hint, severity: 'warning' });
+    amount.invalid('must be a whole number of bytes', { reason: 'BadResource', hint, severity: 'warning' });
   }
   return true;
 }
@@ -87,38 +74,38 @@ function checkAmount(amount: Amount, level: 'container' | 'pod'): boolean {
 function compareWithLimit(request: Amount, limit: Field): void {
   const { step: name, value } = request;
   const mustBeEqual = name.startsWith(HUGE_PAGES) || !isNative(name);
-  if (!isSet(limit)) {
+  if (!limit.isSet) {
     if (!mustBeEqual) return;
-    const message = `${nameOf(request)} needs a limit of the same amount`;
-    report(request, 'BadResource', message, { atKey: true });
+    const message = `${request.name} needs a limit of the same amount`;
+    request.report('BadResource', message, { atKey: true });
     return;
   }
   const wanted = quantityOf(value);
   const most = quantityOf(limit.value);
   if (wanted === undefined || most === undefined || wanted === most || (wanted < most && !mustBeEqual)) return;
   const rule = mustBeEqual ? 'must be equal to the limit' : 'must be at most the limit';
-  invalid(request, `${rule} of ${limit.value}`, { reason: 'RequestAboveLimit' });
+  request.invalid(`${rule} of ${limit.value}`, { reason: 'RequestAboveLimit' });
 }
 
 function checkClaims(list: Field, claims: ReadonlySet<string>): void {
-  const entries = items(list);
+  const entries = list.items();
   for (const entry of entries) {
-    const name = get(entry, 'name');
-    hasForm(get(entry, 'request'), dnsLabelRule);
-    const text = word(name);
+    const name = entry.get('name');
+    entry.get('request').hasForm(dnsLabelRule);
+    const text = name.word;
     if (text === undefined || claims.has(text)) continue;
-    const message = `${nameOf(name)} is ${JSON.stringify(text)}, but the Pod has no such entry in resourceClaims`;
-    report(name, 'UnknownReference', message, { hint: didYouMean(text, claims) });
+    const message = `${name.name} is ${JSON.stringify(text)}, but the Pod has no such entry in resourceClaims`;
+    name.report('UnknownReference', message, { hint: didYouMean(text, claims) });
   }
   const seen = new Set<string>();
   for (const entry of entries) {
-    const name = get(entry, 'name');
-    const claim = word(name);
+    const name = entry.get('name');
+    const claim = name.word;
     if (claim === undefined) continue;
-    const request = word(get(entry, 'request'));
+    const request = entry.get('request').word;
     const key = `${claim}/${request ?? ''}`;
     const isIncluded = seen.has(key) || seen.has(`${claim}/`);
-    if (isIncluded || (request === undefined && seen.has(claim))) duplicate(name, 'DuplicateValue');
+    if (isIncluded || (request === undefined && seen.has(claim))) name.duplicate('DuplicateValue');
     seen.add(key).add(claim);
   }
 }

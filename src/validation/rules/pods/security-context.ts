@@ -1,21 +1,4 @@
-import {
-  distinct,
-  type Field,
-  forbidden,
-  get,
-  has,
-  hasForm,
-  inRange,
-  invalid,
-  isEmpty,
-  isOneOf,
-  isSet,
-  isTrue,
-  items,
-  notEmpty,
-  required,
-  text,
-} from '../shared/field.ts';
+import { distinct, type Field } from '../shared/field.ts';
 import { descendingPathRule } from '../shared/names.ts';
 import { checkWindowsOptions } from './windows.ts';
 
@@ -26,73 +9,73 @@ const POD_IDS = [...IDS, 'fsGroup'];
 
 /** Checks the security context of a Pod. */
 export function checkPodSecurityContext(spec: Field): void {
-  const context = get(spec, 'securityContext');
-  if (has(spec, 'hostPID') && isTrue(get(spec, 'hostPID')) && isTrue(get(spec, 'shareProcessNamespace'))) {
-    forbidden(get(spec, 'shareProcessNamespace'), 'with hostPID: true');
+  const context = spec.get('securityContext');
+  if (spec.has('hostPID') && spec.get('hostPID').isTrue && spec.get('shareProcessNamespace').isTrue) {
+    spec.get('shareProcessNamespace').forbidden('with hostPID: true');
   }
-  if (!isSet(context)) return;
-  for (const step of POD_IDS) if (has(context, step)) inRange(get(context, step), 0, LARGEST_ID);
-  for (const group of items(get(context, 'supplementalGroups'))) inRange(group, 0, LARGEST_ID);
-  for (const step of ['fsGroupChangePolicy', 'supplementalGroupsPolicy']) notEmpty(get(context, step));
-  if (has(context, 'seLinuxChangePolicy')) isOneOf(get(context, 'seLinuxChangePolicy'), ['MountOption', 'Recursive']);
-  if (has(context, 'sysctls')) checkSysctls(get(context, 'sysctls'), spec);
+  if (!context.isSet) return;
+  for (const step of POD_IDS) if (context.has(step)) context.get(step).inRange(0, LARGEST_ID);
+  for (const group of context.get('supplementalGroups').items()) group.inRange(0, LARGEST_ID);
+  for (const step of ['fsGroupChangePolicy', 'supplementalGroupsPolicy']) context.get(step).notEmpty();
+  if (context.has('seLinuxChangePolicy')) context.get('seLinuxChangePolicy').isOneOf(['MountOption', 'Recursive']);
+  if (context.has('sysctls')) checkSysctls(context.get('sysctls'), spec);
   checkProfiles(context);
 }
 
 /** Checks the security context of a container. */
 export function checkSecurityContext(context: Field, hostUsers: boolean): void {
-  if (!isSet(context)) return;
-  for (const step of IDS) if (has(context, step)) inRange(get(context, step), 0, LARGEST_ID);
-  const procMount = get(context, 'procMount');
-  notEmpty(procMount);
+  if (!context.isSet) return;
+  for (const step of IDS) if (context.has(step)) context.get(step).inRange(0, LARGEST_ID);
+  const procMount = context.get('procMount');
+  procMount.notEmpty();
   if (hostUsers && procMount.value === 'Unmasked') {
-    invalid(procMount, 'must be Default unless the Pod has hostUsers: false');
+    procMount.invalid('must be Default unless the Pod has hostUsers: false');
   }
-  if (get(context, 'allowPrivilegeEscalation').value === false) {
-    const escalation = get(context, 'allowPrivilegeEscalation');
-    if (isTrue(get(context, 'privileged'))) invalid(escalation, 'must not be false with privileged: true');
-    const added = items(get(get(context, 'capabilities'), 'add'));
+  if (context.get('allowPrivilegeEscalation').value === false) {
+    const escalation = context.get('allowPrivilegeEscalation');
+    if (context.get('privileged').isTrue) escalation.invalid('must not be false with privileged: true');
+    const added = context.get('capabilities').get('add').items();
     if (added.some(({ value }) => value === 'CAP_SYS_ADMIN')) {
-      invalid(escalation, 'must not be false with the capability CAP_SYS_ADMIN');
+      escalation.invalid('must not be false with the capability CAP_SYS_ADMIN');
     }
   }
   checkProfiles(context);
 }
 
 function checkProfiles(context: Field): void {
-  if (has(context, 'seccompProfile')) checkProfile(get(context, 'seccompProfile'), 'seccomp');
-  if (has(context, 'appArmorProfile')) checkProfile(get(context, 'appArmorProfile'), 'AppArmor');
-  if (has(context, 'windowsOptions')) checkWindowsOptions(get(context, 'windowsOptions'));
+  if (context.has('seccompProfile')) checkProfile(context.get('seccompProfile'), 'seccomp');
+  if (context.has('appArmorProfile')) checkProfile(context.get('appArmorProfile'), 'AppArmor');
+  if (context.has('windowsOptions')) checkWindowsOptions(context.get('windowsOptions'));
 }
 
 function checkProfile(profile: Field, kind: 'seccomp' | 'AppArmor'): void {
-  if (!isSet(profile)) return;
-  const type = get(profile, 'type');
-  const local = get(profile, 'localhostProfile');
+  if (!profile.isSet) return;
+  const type = profile.get('type');
+  const local = profile.get('localhostProfile');
   if (type.value !== 'Localhost') {
-    if (isSet(local) && !isEmpty(type)) forbidden(local, 'unless type is Localhost');
+    if (local.isSet && !type.isEmpty) local.forbidden('unless type is Localhost');
     return;
   }
-  if (!isSet(local) || (kind === 'AppArmor' && local.value === '')) required(local, 'the type Localhost needs it');
-  else if (kind === 'seccomp') hasForm(local, descendingPathRule, 'BadPath');
-  else if (text(local) !== text(local)?.trim()) invalid(local, 'must not begin or end with white space');
+  if (!local.isSet || (kind === 'AppArmor' && local.value === '')) local.required('the type Localhost needs it');
+  else if (kind === 'seccomp') local.hasForm(descendingPathRule, 'BadPath');
+  else if (local.text !== local.text?.trim()) local.invalid('must not begin or end with white space');
 }
 
 const SYSCTL = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 
 function checkSysctls(list: Field, spec: Field): void {
-  const sysctls = items(list);
+  const sysctls = list.items();
   for (const sysctl of sysctls) {
-    const name = get(sysctl, 'name');
-    hasForm(name, sysctlRule);
-    const found = text(name)?.replaceAll('/', '.') ?? '';
-    if (found.startsWith('net.') && isTrue(get(spec, 'hostNetwork'))) {
-      invalid(name, 'must not be of the network with hostNetwork: true');
+    const name = sysctl.get('name');
+    name.hasForm(sysctlRule);
+    const found = name.text?.replaceAll('/', '.') ?? '';
+    if (found.startsWith('net.') && spec.get('hostNetwork').isTrue) {
+      name.invalid('must not be of the network with hostNetwork: true');
     }
     const isOfIpc = /^(kernel\.(shm|msg)|fs\.mqueue\.)/.test(found) || found === 'kernel.sem';
-    if (isOfIpc && isTrue(get(spec, 'hostIPC'))) invalid(name, 'must not be of IPC with hostIPC: true');
+    if (isOfIpc && spec.get('hostIPC').isTrue) name.invalid('must not be of IPC with hostIPC: true');
   }
-  distinct(sysctls.map((sysctl) => get(sysctl, 'name')));
+  distinct(sysctls.map((sysctl) => sysctl.get('name')));
 }
 
 function sysctlRule(name: string): string | undefined {

@@ -1,18 +1,5 @@
 import { quantityOf } from '../../values/quantities.ts';
-import {
-  atMostOne,
-  type Field,
-  get,
-  hasForm,
-  invalid,
-  isEmpty,
-  isSet,
-  items,
-  members,
-  needed,
-  required,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { csiDriverRule, dnsLabelRule, dnsSubdomainRule, noBackstepsRule } from '../shared/names.ts';
 import { checkClaimTemplate } from '../storage/claims.ts';
 import { nothingMore, rareVolumeSources } from '../storage/rare-volumes.ts';
@@ -28,13 +15,16 @@ import { checkDownwardFile, checkFiles, checkMode } from './volume-files.ts';
  */
 export function checkVolumes(spec: Field, podName: string | undefined, added: Volumes = new Map()): Volumes {
   const volumes = new Map(added);
-  const list = items(get(spec, 'volumes')).filter((volume) => !added.has(word(get(volume, 'name')) ?? ''));
+  const list = spec
+    .get('volumes')
+    .items()
+    .filter((volume) => !added.has(volume.get('name').word ?? ''));
   for (const volume of list) {
-    const name = get(volume, 'name');
-    hasForm(name, dnsLabelRule);
-    const source = atMostOne(volume, SOURCE_NAMES);
+    const name = volume.get('name');
+    name.hasForm(dnsLabelRule);
+    const source = volume.atMostOne(SOURCE_NAMES);
     if (source !== undefined) SOURCES[source.step]?.(source, podName !== undefined);
-    const found = word(name);
+    const found = name.word;
     if (found !== undefined && !volumes.has(found)) volumes.set(found, volume);
   }
   if (podName !== undefined) checkCreatedClaims(list, volumes, podName);
@@ -44,19 +34,19 @@ export function checkVolumes(spec: Field, podName: string | undefined, added: Vo
 /** Whether the volume is an empty folder, as it is without any source too. */
 export function isEmptyDir(volume: Field): boolean {
   return (
-    isSet(get(volume, 'emptyDir')) ||
-    members(volume).every(({ step, value }) => value === undefined || !SOURCE_NAMES.includes(step))
+    volume.get('emptyDir').isSet ||
+    volume.members().every(({ step, value }) => value === undefined || !SOURCE_NAMES.includes(step))
   );
 }
 
 /** A volume cannot use the claim that the Pod creates for an ephemeral volume. */
 function checkCreatedClaims(list: readonly Field[], volumes: Volumes, podName: string): void {
   for (const volume of list) {
-    const claim = get(get(volume, 'persistentVolumeClaim'), 'claimName');
+    const claim = volume.get('persistentVolumeClaim').get('claimName');
     const prefix = `${podName}-`;
-    const other = word(claim)?.startsWith(prefix) ? volumes.get(String(claim.value).slice(prefix.length)) : undefined;
-    if (other !== undefined && isSet(get(other, 'ephemeral'))) {
-      invalid(claim, 'must not be the claim that is created for an ephemeral volume');
+    const other = claim.word?.startsWith(prefix) ? volumes.get(String(claim.value).slice(prefix.length)) : undefined;
+    if (other?.get('ephemeral').isSet) {
+      claim.invalid('must not be the claim that is created for an ephemeral volume');
     }
   }
 }
@@ -64,42 +54,42 @@ function checkCreatedClaims(list: readonly Field[], volumes: Volumes, podName: s
 const SOURCES: Readonly<Record<string, (source: Field, isPod: boolean) => void>> = {
   ...rareVolumeSources,
   emptyDir(source) {
-    const limit = get(source, 'sizeLimit');
-    if ((quantityOf(limit.value) ?? 0) < 0) invalid(limit, 'must not be negative', { reason: 'BadResource' });
+    const limit = source.get('sizeLimit');
+    if ((quantityOf(limit.value) ?? 0) < 0) limit.invalid('must not be negative', { reason: 'BadResource' });
   },
   hostPath(source) {
-    hasForm(get(source, 'path'), noBackstepsRule, 'BadPath');
+    source.get('path').hasForm(noBackstepsRule, 'BadPath');
   },
   secret(source) {
-    const name = get(source, 'secretName');
-    needed(name);
+    const name = source.get('secretName');
+    name.needed();
     checkFiles(source);
   },
   configMap(source) {
-    const name = get(source, 'name');
-    needed(name);
+    const name = source.get('name');
+    name.needed();
     checkFiles(source);
   },
   persistentVolumeClaim: nothingMore,
   downwardAPI(source) {
-    checkMode(get(source, 'defaultMode'));
-    for (const file of items(get(source, 'items'))) checkDownwardFile(file);
+    checkMode(source.get('defaultMode'));
+    for (const file of source.get('items').items()) checkDownwardFile(file);
   },
   projected: checkProjected,
   csi(source) {
-    hasForm(get(source, 'driver'), csiDriverRule);
-    const secret = get(source, 'nodePublishSecretRef');
-    if (!isSet(secret)) return;
-    needed(get(secret, 'name'));
-    hasForm(get(secret, 'name'), dnsSubdomainRule);
+    source.get('driver').hasForm(csiDriverRule);
+    const secret = source.get('nodePublishSecretRef');
+    if (!secret.isSet) return;
+    secret.get('name').needed();
+    secret.get('name').hasForm(dnsSubdomainRule);
   },
   ephemeral(source) {
-    const template = get(source, 'volumeClaimTemplate');
-    if (isSet(template)) checkClaimTemplate(template);
-    else required(template);
+    const template = source.get('volumeClaimTemplate');
+    if (template.isSet) checkClaimTemplate(template);
+    else template.required();
   },
   image(source, isPod) {
-    if (isPod && isEmpty(get(source, 'reference'))) required(get(source, 'reference'));
+    if (isPod && source.get('reference').isEmpty) source.get('reference').required();
   },
 };
 

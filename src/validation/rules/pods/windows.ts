@@ -1,31 +1,18 @@
-import {
-  type Field,
-  forbidden,
-  get,
-  getIn,
-  has,
-  hasForm,
-  invalid,
-  isEmpty,
-  isSet,
-  isTrue,
-  report,
-  text,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { dnsSubdomainRule } from '../shared/names.ts';
 
 /** Checks the options of a security context that are for Windows only. */
 export function checkWindowsOptions(options: Field): void {
-  if (!isSet(options)) return;
-  hasForm(get(options, 'gmsaCredentialSpecName'), dnsSubdomainRule);
-  const spec = get(options, 'gmsaCredentialSpec');
-  const length = text(spec)?.length;
+  if (!options.isSet) return;
+  options.get('gmsaCredentialSpecName').hasForm(dnsSubdomainRule);
+  const spec = options.get('gmsaCredentialSpec');
+  const length = spec.text?.length;
   if (length === 0 || (length ?? 0) > 64 * 1024) {
-    report(spec, 'WrongValue', 'gmsaCredentialSpec must be 1 character to 64 KiB');
+    spec.report('WrongValue', 'gmsaCredentialSpec must be 1 character to 64 KiB');
   }
-  const user = get(options, 'runAsUserName');
-  const broken = text(user) === undefined ? undefined : userNameRule(text(user) ?? '');
-  if (broken !== undefined) invalid(user, broken, { reason: 'BadName' });
+  const user = options.get('runAsUserName');
+  const broken = user.text === undefined ? undefined : userNameRule(user.text ?? '');
+  if (broken !== undefined) user.invalid(broken, { reason: 'BadName' });
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
@@ -57,44 +44,44 @@ const POD_FIELDS = 'appArmorProfile seLinuxOptions seccompProfile fsGroup fsGrou
 
 /** Checks that a Pod with `os.name` has no fields of the other operating system. */
 export function checkOsFields(spec: Field, containers: readonly Field[]): void {
-  const os = getIn(spec, 'os', 'name').value;
-  const contexts = containers.map((container) => get(container, 'securityContext'));
-  const context = get(spec, 'securityContext');
+  const os = spec.getIn('os', 'name').value;
+  const contexts = containers.map((container) => container.get('securityContext'));
+  const context = spec.get('securityContext');
   if (os === 'linux') {
-    for (const each of [context, ...contexts]) forbidIfSet(get(each, 'windowsOptions'), 'in a Pod for Linux');
+    for (const each of [context, ...contexts]) forbidIfSet(each.get('windowsOptions'), 'in a Pod for Linux');
   }
   if (os !== 'windows') return;
   const why = 'in a Pod for Windows';
-  forbidIfSet(get(spec, 'resources'), why);
-  for (const step of ['hostPID', 'hostIPC']) if (isTrue(get(spec, step))) forbidden(get(spec, step), why);
-  for (const step of ['hostUsers', 'shareProcessNamespace']) forbidIfSet(get(spec, step), why);
+  forbidIfSet(spec.get('resources'), why);
+  for (const step of ['hostPID', 'hostIPC']) if (spec.get(step).isTrue) spec.get(step).forbidden(why);
+  for (const step of ['hostUsers', 'shareProcessNamespace']) forbidIfSet(spec.get(step), why);
   for (const step of POD_FIELDS)
-    if (step !== 'sysctls' || !isEmpty(get(context, step))) forbidIfSet(get(context, step), why);
-  for (const each of contexts) for (const step of CONTAINER_FIELDS) forbidIfSet(get(each, step), why);
+    if (step !== 'sysctls' || !context.get(step).isEmpty) forbidIfSet(context.get(step), why);
+  for (const each of contexts) for (const step of CONTAINER_FIELDS) forbidIfSet(each.get(step), why);
 }
 
 function forbidIfSet(field: Field, why: string): void {
-  if (isSet(field)) forbidden(field, why);
+  if (field.isSet) field.forbidden(why);
 }
 
 /** Checks host process containers: all containers of a Pod are, or none, and they need the network of the host. */
 export function checkHostProcess(spec: Field, containers: readonly Field[]): void {
   const uses = [spec, ...containers].some(
-    (field) => has(field, 'securityContext') && has(get(field, 'securityContext'), 'windowsOptions'),
+    (field) => field.has('securityContext') && field.get('securityContext').has('windowsOptions'),
   );
   if (!uses) return;
   const steps = ['securityContext', 'windowsOptions', 'hostProcess'];
-  const ofPod = getIn(spec, ...steps);
+  const ofPod = spec.getIn(...steps);
   let count = 0;
   for (const container of containers) {
-    const own = getIn(container, ...steps);
-    if (isSet(ofPod) && isSet(own) && own.value !== ofPod.value) invalid(own, 'must be the same as in the Pod');
-    if (isTrue(isSet(own) ? own : ofPod)) count += 1;
+    const own = container.getIn(...steps);
+    if (ofPod.isSet && own.isSet && own.value !== ofPod.value) own.invalid('must be the same as in the Pod');
+    if ((own.isSet ? own : ofPod).isTrue) count += 1;
   }
   if (count === 0) return;
   if (count !== containers.length) {
-    report(spec, 'WrongValue', 'all containers of a Pod must have hostProcess: true if one of them has it');
+    spec.report('WrongValue', 'all containers of a Pod must have hostProcess: true if one of them has it');
   }
-  const network = get(spec, 'hostNetwork');
-  if (!isTrue(network)) report(network, 'WrongValue', 'host process containers need hostNetwork: true in the Pod');
+  const network = spec.get('hostNetwork');
+  if (!network.isTrue) network.report('WrongValue', 'host process containers need hostNetwork: true in the Pod');
 }

@@ -8,7 +8,7 @@ import {
   parseIp,
   parseNetwork,
 } from '../../../model/text/ip-address.ts';
-import { type Field, hasForm, invalid, word } from './field.ts';
+import type { Field } from './field.ts';
 
 /** The minor version of Kubernetes that refuses forms of addresses which programs read differently. */
 const STRICT_SINCE = 36;
@@ -71,25 +71,25 @@ export function specialAddressRule(text: string): string | undefined {
 
 /** Checks an IP address of a field that is older than the strict rules of Kubernetes 1.36. */
 export function checkIp(field: Field): void {
-  hasForm(field, ipRule, 'BadAddress');
-  const found = word(field) ?? '';
+  field.hasForm(ipRule, 'BadAddress');
+  const found = field.word ?? '';
   const ip = parseIp(found);
   const broken = ip && strictFormRule(found, ip);
-  if (broken !== undefined) invalid(field, broken, { reason: 'BadAddress', since: STRICT_SINCE });
+  if (broken !== undefined) field.invalid(broken, { reason: 'BadAddress', since: STRICT_SINCE });
 }
 
 /** Checks a CIDR block of a field that is older than the strict rules of Kubernetes 1.36. Spaces around it are allowed. */
 export function checkCidr(field: Field): void {
-  const found = word(field)?.trim();
+  const found = field.word?.trim();
   if (found === undefined) return;
   const broken = cidrRule(found);
-  if (broken !== undefined) invalid(field, broken, { reason: 'BadAddress' });
+  if (broken !== undefined) field.invalid(broken, { reason: 'BadAddress' });
   const strict = strictCidrRule(found);
-  if (strict !== undefined) invalid(field, strict, { reason: 'BadAddress', since: STRICT_SINCE });
+  if (strict !== undefined) field.invalid(strict, { reason: 'BadAddress', since: STRICT_SINCE });
 }
 
 /** As {@link checkIp}, for an address that other machines connect to. */
 export function checkEndpointIp(field: Field): void {
   checkIp(field);
-  hasForm(field, specialAddressRule, 'BadAddress');
+  field.hasForm(specialAddressRule, 'BadAddress');
 }

@@ -16,18 +16,6 @@ export interface RuleProblem extends FieldProblem {
 /** What an API server checks of a built-in kind beyond its schema, in all versions of Kubernetes. Never throws. */
 export type ObjectRule = (object: JsonObject) => readonly RuleProblem[];
 
-/** A value of the object under check, with its way from the root. Missing fields are fields too. */
-export interface Field {
-  /** Undefined: the field is missing, or null, which an API server reads as missing. */
-  readonly value: JsonValue | undefined;
-  /** Undefined: the root. */
-  readonly parent: Field | undefined;
-  /** From the parent; empty for the root. */
-  readonly step: string | number;
-  /** The problems of the complete object. */
-  readonly problems: RuleProblem[];
-}
-
 /** The most problems of one object: each costs a search for similar words. */
 const MOST_PROBLEMS = 100;
 
@@ -37,111 +25,19 @@ class EnoughProblems extends Error {}
 /** Makes an {@link ObjectRule} of a function that reports the problems of the root. */
 export function rule(check: (root: Field) => void): ObjectRule {
   return (object) => {
-    const problems: RuleProblem[] = [];
+    const root = rootOf(object);
     try {
-      check({ value: object, parent: undefined, step: '', problems });
+      check(root);
     } catch (error) {
       if (!(error instanceof EnoughProblems)) throw error;
     }
-    return problems;
+    return root.problems;
   };
 }
 
-/** A field of a mapping. Missing if the parent is no mapping. */
-export function get(parent: Field, step: string): Field {
-  const value = isJsonObject(parent.value) ? parent.value[step] : undefined;
-  // What a mapping inherits, such as `constructor`, is no JSON value.
-  const isThere = value !== null && typeof value !== 'function';
-  return { value: isThere ? value : undefined, parent, step, problems: parent.problems };
-}
-
-/** Whether the parent is a mapping with the field set: {@link isSet} of {@link get}, for checks that most objects do not need. */
-export function has({ value }: Field, step: string): boolean {
-  return isJsonObject(value) && (value[step] ?? undefined) !== undefined;
-}
-
-/** A field below fields. */
-export function getIn(parent: Field, ...steps: readonly string[]): Field {
-  let field = parent;
-  for (const step of steps) field = get(field, step);
-  return field;
-}
-
-/** Whether the field is there, empty or not. */
-export function isSet(field: Field): boolean {
-  return field.value !== undefined;
-}
-
-/** Whether the field is missing, or an empty text, list or mapping, which an API server treats alike in most places. */
-export function isEmpty({ value }: Field): boolean {
-  if (value === undefined || value === '') return true;
-  if (typeof value !== 'object' || value === null) return false;
-  for (const _ in value) return false;
-  return true;
-}
-
-/** The items of a list; none if the value is no list. */
-export function items(list: Field): readonly Field[] {
-  const { value, problems } = list;
-  if (!Array.isArray(value)) return NONE;
-  return value.map((item, step) => ({ value: item === null ? undefined : item, parent: list, step, problems }));
-}
-
-/** The items of a list of texts. An API server reads an item without value as the empty text. */
-export function textItems(list: Field): readonly Field[] {
-  const all = items(list);
-  return all.some(({ value }) => value === undefined) ? all.map((item) => ({ ...item, value: item.value ?? '' })) : all;
-}
-
-/** The members of a mapping, each with its key as `step`; none if the value is no mapping. */
-export function members(mapping: Field): readonly (Field & { readonly step: string })[] {
-  const { value, problems } = mapping;
-  if (!isJsonObject(value)) return NONE;
-  return Object.keys(value).map((step) => ({ value: value[step] ?? undefined, parent: mapping, step, problems }));
-}
-
-const NONE: readonly never[] = [];
-
-/** The text, an empty one too; undefined for another type. */
-export function text({ value }: Field): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** The text; undefined if it is empty, or for another type. An API server treats an empty text as missing in most places. */
-export function word({ value }: Field): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** The whole number; undefined for another type. */
-export function integer({ value }: Field): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
-}
-
-/** Whether the value is `true`. */
-export function isTrue({ value }: Field): boolean {
-  return value === true;
-}
-
-/** The mapping; undefined for another type. */
-export function mapping({ value }: Field): JsonObject | undefined {
-  return isJsonObject(value) ? value : undefined;
-}
-
-/** The entry of a table; undefined for a key that it does not have itself, as `constructor`. */
-export function entryOf<Entry>(table: Readonly<Record<string, Entry>>, key: string | undefined): Entry | undefined {
-  return key !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
-}
-
-/** The way from the root. */
-export function pathOf(field: Field): FieldPath {
-  const path: (string | number)[] = [];
-  for (let at = field; at.parent !== undefined; at = at.parent) path.push(at.step);
-  return path.reverse();
-}
-
-/** The path for people: `spec.containers[0]`. */
-export function nameOf(field: Field): string {
-  return field.parent === undefined ? 'the object' : displayPath(pathOf(field));
+/** The root of an object. */
+export function rootOf(object: JsonObject): Field {
+  return new Field(object, undefined, '', []);
 }
 
 /** How a problem is reported. */
@@ -158,37 +54,256 @@ interface ReportOptions {
   readonly until?: number;
 }
 
-/** Reports a problem of a field in a sentence of its own. */
-export function report(
-  field: Field,
-  reason: FindingReason,
-  message: string,
-  { hint, atKey, isMissing = false, severity = 'error', since, until }: ReportOptions = {},
-): void {
-  const path = pathOf(field);
-  field.problems.push({
-    severity,
-    reason,
-    message,
-    path,
-    ...(isMissing ? { missing: path } : {}),
-    ...(hint === undefined ? {} : { hint }),
-    ...(atKey === true ? { atKey } : {}),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
-  });
-  if (field.problems.length >= MOST_PROBLEMS) throw new EnoughProblems();
+const NONE: readonly never[] = [];
+
+/**
+ * A value of the object under check, with its way from the root. Missing fields are fields too. What reports a problem has
+ * the name that it has in the package `field` of Kubernetes: `invalid`, `required`, `forbidden`, `notSupported`, `duplicate`.
+ */
+export class Field<Step extends string | number = string | number> {
+  /** Undefined: the field is missing, or null, which an API server reads as missing. */
+  readonly value: JsonValue | undefined;
+  /** Undefined: the root. */
+  readonly parent: Field | undefined;
+  /** From the parent; empty for the root. */
+  readonly step: Step;
+  /** The problems of the complete object. */
+  readonly problems: RuleProblem[];
+
+  constructor(value: JsonValue | undefined, parent: Field | undefined, step: Step, problems: RuleProblem[]) {
+    this.value = value;
+    this.parent = parent;
+    this.step = step;
+    this.problems = problems;
+  }
+
+  /** The same field with another value. */
+  withValue(value: JsonValue): Field {
+    return new Field(value, this.parent, this.step, this.problems);
+  }
+
+  /** A field of a mapping. Missing if this value is no mapping. */
+  get(step: string): Field {
+    const value = isJsonObject(this.value) ? this.value[step] : undefined;
+    // What a mapping inherits, such as `constructor`, is no JSON value.
+    const isThere = value !== null && typeof value !== 'function';
+    return new Field(isThere ? value : undefined, this, step, this.problems);
+  }
+
+  /** Whether this is a mapping with the field set: `isSet` of {@link get}, for checks that most objects do not need. */
+  has(step: string): boolean {
+    return isJsonObject(this.value) && (this.value[step] ?? undefined) !== undefined;
+  }
+
+  /** A field below fields. */
+  getIn(...steps: readonly string[]): Field {
+    let field: Field = this;
+    for (const step of steps) field = field.get(step);
+    return field;
+  }
+
+  /** Whether the field is there, empty or not. */
+  get isSet(): boolean {
+    return this.value !== undefined;
+  }
+
+  /** Whether the field is missing, or an empty text, list or mapping, which an API server treats alike in most places. */
+  get isEmpty(): boolean {
+    if (this.value === undefined || this.value === '') return true;
+    if (typeof this.value !== 'object' || this.value === null) return false;
+    for (const _ in this.value) return false;
+    return true;
+  }
+
+  /** The items of a list; none if the value is no list. */
+  items(): readonly Field[] {
+    if (!Array.isArray(this.value)) return NONE;
+    return this.value.map((item, step) => new Field(item === null ? undefined : item, this, step, this.problems));
+  }
+
+  /** The items of a list of texts. An API server reads an item without value as the empty text. */
+  textItems(): readonly Field[] {
+    return this.items().map((item) => (item.isSet ? item : item.withValue('')));
+  }
+
+  /** The members of a mapping, each with its key as `step`; none if the value is no mapping. */
+  members(): readonly Field<string>[] {
+    const { value } = this;
+    if (!isJsonObject(value)) return NONE;
+    return Object.keys(value).map((step) => new Field(value[step] ?? undefined, this, step, this.problems));
+  }
+
+  /** The text, an empty one too; undefined for another type. */
+  get text(): string | undefined {
+    return typeof this.value === 'string' ? this.value : undefined;
+  }
+
+  /** The text; undefined if it is empty, or for another type. An API server treats an empty text as missing in most places. */
+  get word(): string | undefined {
+    return this.text === '' ? undefined : this.text;
+  }
+
+  /** The whole number; undefined for another type. */
+  get integer(): number | undefined {
+    return typeof this.value === 'number' && Number.isInteger(this.value) ? this.value : undefined;
+  }
+
+  /** Whether the value is `true`. */
+  get isTrue(): boolean {
+    return this.value === true;
+  }
+
+  /** The mapping; undefined for another type. */
+  get mapping(): JsonObject | undefined {
+    return isJsonObject(this.value) ? this.value : undefined;
+  }
+
+  /** The way from the root. */
+  get path(): FieldPath {
+    const path: (string | number)[] = [];
+    for (let at: Field = this; at.parent !== undefined; at = at.parent) path.push(at.step);
+    return path.reverse();
+  }
+
+  /** The path for people: `spec.containers[0]`. */
+  get name(): string {
+    return this.parent === undefined ? 'the object' : displayPath(this.path);
+  }
+
+  /** Reports a problem in a sentence of its own. */
+  report(
+    reason: FindingReason,
+    message: string,
+    { hint, atKey, isMissing = false, severity = 'error', since, until }: ReportOptions = {},
+  ): void {
+    const { path } = this;
+    this.problems.push({
+      severity,
+      reason,
+      message,
+      path,
+      ...(isMissing ? { missing: path } : {}),
+      ...(hint === undefined ? {} : { hint }),
+      ...(atKey === true ? { atKey } : {}),
+      ...(since === undefined ? {} : { since }),
+      ...(until === undefined ? {} : { until }),
+    });
+    if (this.problems.length >= MOST_PROBLEMS) throw new EnoughProblems();
+  }
+
+  /** Reports a value that breaks a rule. The rule continues a sentence: `must be at least 0`. */
+  invalid(
+    rule: string,
+    { reason = 'WrongValue', ...options }: ReportOptions & { readonly reason?: FindingReason } = {},
+  ): void {
+    const found = shown(this);
+    this.report(reason, found === undefined ? `${this.name} ${rule}` : `${this.name} is ${found} but ${rule}`, options);
+  }
+
+  /** Reports that the field is missing, or empty where it must not be. */
+  required(hint?: string): void {
+    if (this.isSet) this.report('MissingField', `${this.name} must not be empty`, { hint });
+    else this.report('MissingField', `${this.name} is missing`, { hint, isMissing: true });
+  }
+
+  /** Reports a value that is none of the allowed words. */
+  notSupported(allowed: readonly string[]): void {
+    const hint = this.text === undefined ? undefined : didYouMean(this.text, allowed);
+    this.invalid(`must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}`, { hint });
+  }
+
+  /** Reports a value that another entry of the same list has already. */
+  duplicate(reason: FindingReason = 'DuplicateName', hint?: string): void {
+    this.invalid('must not be the same as in an entry above', { reason, hint });
+  }
+
+  /** Reports a field that must not be here, at its key. `why` continues a sentence: `with hostNetwork: true`. */
+  forbidden(why: string, hint?: string): void {
+    this.report('FieldNotAllowed', `${this.name} is not allowed ${why}`, { hint, atKey: true });
+  }
+
+  /** Reports a field that is missing or empty; nothing if the parent has another type than a mapping, which the schema reports. */
+  needed(hint?: string): void {
+    const parent = this.parent?.value;
+    if (this.isEmpty && (parent === undefined || isJsonObject(parent))) this.required(hint);
+  }
+
+  /** Reports an empty value; a missing field passes. */
+  notEmpty(hint?: string): void {
+    if (this.isSet && this.isEmpty) this.required(hint);
+  }
+
+  /** Checks a text against a list of words. Missing and empty texts pass, as most of them have a default. */
+  oneOf(allowed: readonly string[]): void {
+    if (this.word !== undefined) this.isOneOf(allowed);
+  }
+
+  /** Checks a text against a list of words, where an API server refuses the empty text too. */
+  isOneOf(allowed: readonly string[]): void {
+    if (this.text !== undefined && !allowed.includes(this.text)) this.notSupported(allowed);
+  }
+
+  /** Checks a text with a function of names.ts, which returns the rule that it breaks. Missing and empty texts pass. */
+  hasForm(brokenRule: (text: string) => string | undefined, reason: FindingReason = 'BadName'): void {
+    const broken = this.word === undefined ? undefined : brokenRule(this.word);
+    if (broken !== undefined) this.invalid(broken, { reason });
+  }
+
+  /** Checks each text of a list as {@link hasForm} does; none may be empty. */
+  haveForm(brokenRule: (text: string) => string | undefined, reason: FindingReason = 'BadName'): void {
+    for (const item of this.items()) {
+      const found = item.isSet ? item.text : '';
+      const broken = found === undefined ? undefined : brokenRule(found);
+      if (broken !== undefined) item.invalid(broken, { reason });
+    }
+  }
+
+  /** Checks the range of a whole number. */
+  inRange(least: number, most = Number.POSITIVE_INFINITY, hint?: string): void {
+    const found = this.integer;
+    if (found === undefined || (found >= least && found <= most)) return;
+    this.invalid(`must be ${most === Number.POSITIVE_INFINITY ? `at least ${least}` : `${least} to ${most}`}`, {
+      hint,
+    });
+  }
+
+  /** Checks the length of a list. */
+  atMost(most: number): void {
+    if (this.items().length > most) this.invalid(`must have at most ${most} items`);
+  }
+
+  /**
+   * Checks that exactly one of the fields of a mapping is set, and returns it. Reports each further one at its key, and a
+   * mapping without one at the mapping.
+   */
+  exactlyOne(choices: readonly string[]): Field | undefined {
+    if (this.mapping === undefined) return undefined;
+    const chosen = this.atMostOne(choices);
+    if (chosen === undefined) this.report('WrongChoice', `${this.name} needs one of ${choices.join(', ')}`);
+    return chosen;
+  }
+
+  /** Checks that exactly one of two fields of a mapping is set. Reports another number at the mapping, and returns false. */
+  eitherOf(one: Field, other: Field): boolean {
+    if (one.isSet !== other.isSet) return true;
+    this.report('WrongChoice', `${this.name} needs exactly one of ${one.step}, ${other.step}`);
+    return false;
+  }
+
+  /** Checks that at most one of the fields of a mapping is set, and returns it. Reports each further one at its key. */
+  atMostOne(choices: readonly string[]): Field | undefined {
+    const [chosen, ...others] = this.members().filter(({ step, isSet }) => isSet && choices.includes(step));
+    for (const other of others) {
+      const message = `${other.name} is not allowed beside ${chosen?.step}: only one of them can be set`;
+      other.report('WrongChoice', message, { atKey: true });
+    }
+    return chosen;
+  }
 }
 
-/** Reports a value that breaks a rule. The rule continues a sentence: `must be at least 0`. */
-export function invalid(
-  field: Field,
-  rule: string,
-  { reason = 'WrongValue', ...options }: ReportOptions & { readonly reason?: FindingReason } = {},
-): void {
-  const found = shown(field);
-  const message = found === undefined ? `${nameOf(field)} ${rule}` : `${nameOf(field)} is ${found} but ${rule}`;
-  report(field, reason, message, options);
+/** The entry of a table; undefined for a key that it does not have itself, as `constructor`. */
+export function entryOf<Entry>(table: Readonly<Record<string, Entry>>, key: string | undefined): Entry | undefined {
+  return key !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 /** The value, if it is short and the object is no Secret. */
@@ -201,92 +316,9 @@ function shown(field: Field): string | undefined {
   return typeof value === 'string' ? quote(value) : String(value);
 }
 
-/** Reports that a field is missing, or empty where it must not be. */
-export function required(field: Field, hint?: string): void {
-  if (isSet(field)) report(field, 'MissingField', `${nameOf(field)} must not be empty`, { hint });
-  else report(field, 'MissingField', `${nameOf(field)} is missing`, { hint, isMissing: true });
-}
-
-/** Reports a value that is none of the allowed words. */
-export function notSupported(field: Field, allowed: readonly string[]): void {
-  const found = text(field);
-  const hint = found === undefined ? undefined : didYouMean(found, allowed);
-  invalid(field, `must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}`, { hint });
-}
-
-/** Reports a value that another entry of the same list has already. */
-export function duplicate(field: Field, reason: FindingReason = 'DuplicateName', hint?: string): void {
-  invalid(field, 'must not be the same as in an entry above', { reason, hint });
-}
-
-/** Reports a field that must not be here, at its key. `why` continues a sentence: `with hostNetwork: true`. */
-export function forbidden(field: Field, why: string, hint?: string): void {
-  report(field, 'FieldNotAllowed', `${nameOf(field)} is not allowed ${why}`, { hint, atKey: true });
-}
-
-/** Reports a field that is missing or empty; nothing if the parent has another type than a mapping, which the schema reports. */
-export function needed(field: Field, hint?: string): void {
-  const parent = field.parent?.value;
-  if (isEmpty(field) && (parent === undefined || isJsonObject(parent))) required(field, hint);
-}
-
-/** Reports an empty value; a missing field passes. */
-export function notEmpty(field: Field, hint?: string): void {
-  if (isSet(field) && isEmpty(field)) required(field, hint);
-}
-
-/** Checks a text against a list of words. Missing and empty texts pass, as most of them have a default. */
-export function oneOf(field: Field, allowed: readonly string[]): void {
-  const found = word(field);
-  if (found !== undefined && !allowed.includes(found)) notSupported(field, allowed);
-}
-
-/** Checks a text against a list of words, where an API server refuses the empty text too. */
-export function isOneOf(field: Field, allowed: readonly string[]): void {
-  const found = text(field);
-  if (found !== undefined && !allowed.includes(found)) notSupported(field, allowed);
-}
-
 /** Reports empty texts in fields that may be missing: only a missing one has a default. */
 export function filledIfSet(...fields: readonly Field[]): void {
-  for (const field of fields) if (field.value === '') required(field);
-}
-
-/** Checks a text with a function of names.ts, which returns the rule that it breaks. Missing and empty texts pass. */
-export function hasForm(
-  field: Field,
-  brokenRule: (text: string) => string | undefined,
-  reason: FindingReason = 'BadName',
-): void {
-  const found = word(field);
-  const broken = found === undefined ? undefined : brokenRule(found);
-  if (broken !== undefined) invalid(field, broken, { reason });
-}
-
-/** Checks each text of a list as {@link hasForm} does; none may be empty. */
-export function haveForm(
-  list: Field,
-  brokenRule: (text: string) => string | undefined,
-  reason: FindingReason = 'BadName',
-): void {
-  for (const item of items(list)) {
-    const found = item.value === undefined ? '' : text(item);
-    const broken = found === undefined ? undefined : brokenRule(found);
-    if (broken !== undefined) invalid(item, broken, { reason });
-  }
-}
-
-/** Checks the range of a whole number. */
-export function inRange(field: Field, least: number, most = Number.POSITIVE_INFINITY, hint?: string): void {
-  const found = integer(field);
-  if (found === undefined || (found >= least && found <= most)) return;
-  const range = most === Number.POSITIVE_INFINITY ? `at least ${least}` : `${least} to ${most}`;
-  invalid(field, `must be ${range}`, { hint });
-}
-
-/** Checks the length of a list. */
-export function atMost(list: Field, most: number): void {
-  if (items(list).length > most) invalid(list, `must have at most ${most} items`);
+  for (const field of fields) if (field.value === '') field.required();
 }
 
 /** Checks that each value occurs once. Missing and empty texts may occur more often. */
@@ -296,43 +328,7 @@ export function distinct(fields: readonly Field[], reason?: FindingReason): void
   for (const field of fields) {
     const { value } = field;
     if (value === undefined || value === '' || typeof value === 'object') continue;
-    if (seen.has(value)) duplicate(field, reason);
+    if (seen.has(value)) field.duplicate(reason);
     seen.add(value);
   }
-}
-
-/**
- * Checks that exactly one of the fields of a mapping is set, and returns it. Reports each further one at its key, and a
- * mapping without one at the mapping.
- */
-export function exactlyOne(parent: Field, choices: readonly string[]): Field | undefined {
-  if (mapping(parent) === undefined) return undefined;
-  const chosen = atMostOne(parent, choices);
-  if (chosen === undefined) report(parent, 'WrongChoice', `${nameOf(parent)} needs one of ${choices.join(', ')}`);
-  return chosen;
-}
-
-/** Checks that exactly one of two fields of a mapping is set. Reports another number at the mapping, and returns false. */
-export function eitherOf(parent: Field, one: Field, other: Field): boolean {
-  if (isSet(one) !== isSet(other)) return true;
-  report(parent, 'WrongChoice', `${nameOf(parent)} needs exactly one of ${one.step}, ${other.step}`);
-  return false;
-}
-
-/** Checks that at most one of the fields of a mapping is set, and returns it. Reports each further one at its key. */
-export function atMostOne(parent: Field, choices: readonly string[]): Field | undefined {
-  const [chosen, ...others] = members(parent).filter(
-    ({ step, value }) => value !== undefined && choices.includes(step),
-  );
-  for (const other of others) {
-    report(
-      other,
-      'WrongChoice',
-      `${nameOf(other)} is not allowed beside ${chosen?.step}: only one of them can be set`,
-      {
-        atKey: true,
-      },
-    );
-  }
-  return chosen;
 }

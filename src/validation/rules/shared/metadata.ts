@@ -1,19 +1,5 @@
 import type { JsonValue } from '../../../model/text/json.ts';
-import {
-  type Field,
-  get,
-  hasForm,
-  invalid,
-  isTrue,
-  items,
-  members,
-  nameOf,
-  type ObjectRule,
-  report,
-  rule,
-  text,
-  word,
-} from './field.ts';
+import { type Field, type ObjectRule, rule } from './field.ts';
 import { dnsLabelRule, dnsSubdomainRule, qualifiedNameRule } from './names.ts';
 
 /** A form of names: returns the rule that a text breaks. */
@@ -38,12 +24,12 @@ export function kindRule(nameRule: NameRule, check?: (root: Field) => void): Obj
  * of a repository.
  */
 export function checkObjectMeta(root: Field, nameRule: NameRule = dnsSubdomainRule): void {
-  const metadata = get(root, 'metadata');
-  hasForm(get(metadata, 'name'), nameRule);
-  if (DNS_RULES.has(nameRule)) hasForm(get(metadata, 'generateName'), (prefix) => nameRule(asName(prefix)));
-  checkAnnotationSize(get(metadata, 'annotations'));
-  checkFinalizers(get(metadata, 'finalizers'));
-  checkOwners(get(metadata, 'ownerReferences'));
+  const metadata = root.get('metadata');
+  metadata.get('name').hasForm(nameRule);
+  if (DNS_RULES.has(nameRule)) metadata.get('generateName').hasForm((prefix) => nameRule(asName(prefix)));
+  checkAnnotationSize(metadata.get('annotations'));
+  checkFinalizers(metadata.get('finalizers'));
+  checkOwners(metadata.get('ownerReferences'));
 }
 
 /** The other forms are checked of whole names only. */
@@ -56,38 +42,38 @@ export function asName(prefix: string): string {
 
 function checkAnnotationSize(annotations: Field): void {
   let bytes = 0;
-  for (const annotation of members(annotations)) {
-    bytes += Buffer.byteLength(annotation.step) + Buffer.byteLength(text(annotation) ?? '');
+  for (const annotation of annotations.members()) {
+    bytes += Buffer.byteLength(annotation.step) + Buffer.byteLength(annotation.text ?? '');
   }
   if (bytes <= MAX_ANNOTATION_BYTES) return;
   const message = `the annotations have ${bytes} bytes; at most ${MAX_ANNOTATION_BYTES} are allowed`;
-  report(annotations, 'BadAnnotation', message, { hint: 'keep large data in a ConfigMap', atKey: true });
+  annotations.report('BadAnnotation', message, { hint: 'keep large data in a ConfigMap', atKey: true });
 }
 
 function checkFinalizers(finalizers: Field): void {
-  for (const finalizer of items(finalizers)) {
-    const name = text(finalizer);
+  for (const finalizer of finalizers.items()) {
+    const name = finalizer.text;
     if (name === undefined) continue;
     const broken = qualifiedNameRule(name);
-    if (broken !== undefined) invalid(finalizer, broken, { reason: 'BadName' });
+    if (broken !== undefined) finalizer.invalid(broken, { reason: 'BadName' });
     else if (!name.includes('/') && !STANDARD_FINALIZERS.includes(name)) {
-      invalid(finalizer, 'must have a domain before it, like "example.com/finalizer"', { reason: 'BadName' });
+      finalizer.invalid('must have a domain before it, like "example.com/finalizer"', { reason: 'BadName' });
     }
   }
 }
 
 function checkOwners(owners: Field): void {
   let controllerUid: JsonValue | undefined;
-  for (const owner of items(owners)) {
-    const controller = get(owner, 'controller');
-    if (!isTrue(controller)) continue;
-    const { value: uid = null } = get(owner, 'uid');
+  for (const owner of owners.items()) {
+    const controller = owner.get('controller');
+    if (!controller.isTrue) continue;
+    const { value: uid = null } = owner.get('uid');
     // The API server leaves out a reference that is there twice.
     if (controllerUid !== undefined && controllerUid !== uid) {
-      report(controller, 'WrongChoice', `${nameOf(owners)} has more than one controller`);
+      controller.report('WrongChoice', `${owners.name} has more than one controller`);
     }
     controllerUid = uid;
   }
-  const isEvent = items(owners).find((owner) => word(get(owner, 'kind')) === 'Event');
-  if (isEvent !== undefined) invalid(get(isEvent, 'kind'), 'must not be Event, which owns nothing');
+  const isEvent = owners.items().find((owner) => owner.get('kind').word === 'Event');
+  if (isEvent !== undefined) isEvent.get('kind').invalid('must not be Event, which owns nothing');
 }

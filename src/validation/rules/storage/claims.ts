@@ -1,22 +1,5 @@
 import { quantityOf } from '../../values/quantities.ts';
-import {
-  type Field,
-  forbidden,
-  get,
-  getIn,
-  hasForm,
-  invalid,
-  isEmpty,
-  isSet,
-  items,
-  members,
-  nameOf,
-  needed,
-  notEmpty,
-  report,
-  required,
-  text,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { dnsLabelRule, dnsSubdomainRule } from '../shared/names.ts';
 import { checkLabelMap, checkLabelSelector } from '../shared/selectors.ts';
 
@@ -24,68 +7,68 @@ const SNAPSHOTS = 'snapshot.storage.k8s.io';
 
 /** Checks the template of a claim in an ephemeral volume. It can have labels and annotations, and no other metadata. */
 export function checkClaimTemplate(template: Field): void {
-  const metadata = get(template, 'metadata');
-  for (const member of members(metadata)) {
+  const metadata = template.get('metadata');
+  for (const member of metadata.members()) {
     if (['labels', 'annotations', 'creationTimestamp'].includes(member.step)) continue;
-    if (!isEmpty(member))
-      forbidden(member, 'in the template of a claim, whose name is made of the names of Pod and volume');
+    if (!member.isEmpty)
+      member.forbidden('in the template of a claim, whose name is made of the names of Pod and volume');
   }
-  checkLabelMap(get(metadata, 'labels'));
-  checkClaimSpec(get(template, 'spec'));
+  checkLabelMap(metadata.get('labels'));
+  checkClaimSpec(template.get('spec'));
 }
 
 /** Checks the spec of a PersistentVolumeClaim. */
 export function checkClaimSpec(spec: Field): void {
-  const modes = get(spec, 'accessModes');
-  needed(modes);
-  const list = items(modes);
+  const modes = spec.get('accessModes');
+  modes.needed();
+  const list = modes.items();
   const single = list.find(({ value }) => value === 'ReadWriteOncePod');
   if (single !== undefined && list.some(({ value }) => value !== single.value)) {
-    report(single, 'WrongChoice', `${nameOf(single)} must be the only access mode if it is ReadWriteOncePod`);
+    single.report('WrongChoice', `${single.name} must be the only access mode if it is ReadWriteOncePod`);
   }
-  for (const mode of list) if (mode.value === undefined || mode.value === '') required(mode);
-  checkLabelSelector(get(spec, 'selector'));
-  notEmpty(get(spec, 'volumeMode'));
-  const storage = getIn(spec, 'resources', 'requests', 'storage');
-  if (!isSet(storage)) required(storage);
-  else if ((quantityOf(storage.value) ?? 1) <= 0) invalid(storage, 'must be above 0', { reason: 'BadResource' });
-  hasForm(get(spec, 'storageClassName'), dnsSubdomainRule);
-  hasForm(get(spec, 'volumeAttributesClassName'), dnsSubdomainRule);
+  for (const mode of list) if (mode.value === undefined || mode.value === '') mode.required();
+  checkLabelSelector(spec.get('selector'));
+  spec.get('volumeMode').notEmpty();
+  const storage = spec.getIn('resources', 'requests', 'storage');
+  if (!storage.isSet) storage.required();
+  else if ((quantityOf(storage.value) ?? 1) <= 0) storage.invalid('must be above 0', { reason: 'BadResource' });
+  spec.get('storageClassName').hasForm(dnsSubdomainRule);
+  spec.get('volumeAttributesClassName').hasForm(dnsSubdomainRule);
   checkDataSources(spec);
 }
 
 function checkDataSources(spec: Field): void {
-  const source = get(spec, 'dataSource');
-  const ref = get(spec, 'dataSourceRef');
-  if (isSet(ref)) checkDataSource(ref);
-  if (isSet(source)) {
-    if (isSet(ref) || isClaimOrSnapshot(source)) checkDataSource(source);
+  const source = spec.get('dataSource');
+  const ref = spec.get('dataSourceRef');
+  if (ref.isSet) checkDataSource(ref);
+  if (source.isSet) {
+    if (ref.isSet || isClaimOrSnapshot(source)) checkDataSource(source);
     else warnOfDroppedSource(source);
   }
-  hasForm(get(ref, 'namespace'), dnsLabelRule);
-  if (!isSet(source) || !isSet(ref)) return;
-  if (!isEmpty(get(ref, 'namespace'))) forbidden(source, 'beside dataSourceRef with a namespace');
-  else if (['apiGroup', 'kind', 'name'].some((step) => text(get(source, step)) !== text(get(ref, step)))) {
-    report(source, 'WrongChoice', `${nameOf(source)} must be the same as dataSourceRef, or be left out`);
+  ref.get('namespace').hasForm(dnsLabelRule);
+  if (!source.isSet || !ref.isSet) return;
+  if (!ref.get('namespace').isEmpty) source.forbidden('beside dataSourceRef with a namespace');
+  else if (['apiGroup', 'kind', 'name'].some((step) => source.get(step).text !== ref.get(step).text)) {
+    source.report('WrongChoice', `${source.name} must be the same as dataSourceRef, or be left out`);
   }
 }
 
 function isClaimOrSnapshot(source: Field): boolean {
-  const kind = get(source, 'kind').value;
-  const group = text(get(source, 'apiGroup')) ?? '';
+  const kind = source.get('kind').value;
+  const group = source.get('apiGroup').text ?? '';
   return group === '' ? kind === 'PersistentVolumeClaim' : group === SNAPSHOTS && kind === 'VolumeSnapshot';
 }
 
 function warnOfDroppedSource(source: Field): void {
-  const message = `${nameOf(source)} is neither a PersistentVolumeClaim nor a VolumeSnapshot of ${SNAPSHOTS}; an API server leaves it out`;
-  report(source, 'WrongValue', message, { severity: 'warning', hint: 'use dataSourceRef', atKey: true });
+  const message = `${source.name} is neither a PersistentVolumeClaim nor a VolumeSnapshot of ${SNAPSHOTS}; an API server leaves it out`;
+  source.report('WrongValue', message, { severity: 'warning', hint: 'use dataSourceRef', atKey: true });
 }
 
 function checkDataSource(source: Field): void {
-  const kind = get(source, 'kind');
-  const group = get(source, 'apiGroup');
-  hasForm(group, dnsSubdomainRule);
-  if (isEmpty(group) && !isEmpty(kind) && kind.value !== 'PersistentVolumeClaim') {
-    invalid(kind, 'must be PersistentVolumeClaim without an apiGroup', { hint: 'add the apiGroup of the kind' });
+  const kind = source.get('kind');
+  const group = source.get('apiGroup');
+  group.hasForm(dnsSubdomainRule);
+  if (group.isEmpty && !kind.isEmpty && kind.value !== 'PersistentVolumeClaim') {
+    kind.invalid('must be PersistentVolumeClaim without an apiGroup', { hint: 'add the apiGroup of the kind' });
   }
 }

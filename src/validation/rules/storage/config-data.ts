@@ -1,17 +1,5 @@
 import { isBase64 } from '../../values/formats.ts';
-import {
-  type Field,
-  get,
-  getIn,
-  invalid,
-  isEmpty,
-  members,
-  nameOf,
-  needed,
-  report,
-  text,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { configKeyRule, dnsSubdomainRule } from '../shared/names.ts';
 
@@ -20,37 +8,37 @@ const MAX_DATA_BYTES = 1024 * 1024;
 
 /** What an API server checks of a ConfigMap. */
 export const configMapRule = kindRule(dnsSubdomainRule, (root) => {
-  const data = get(root, 'data');
-  const binaryData = get(root, 'binaryData');
+  const data = root.get('data');
+  const binaryData = root.get('binaryData');
   let bytes = 0;
-  for (const value of members(data)) {
+  for (const value of data.members()) {
     checkKey(value);
-    if (getIn(binaryData, value.step).value !== undefined) {
-      report(value, 'DuplicateName', `${nameOf(value)} is in binaryData too`, { atKey: true });
+    if (binaryData.getIn(value.step).value !== undefined) {
+      value.report('DuplicateName', `${value.name} is in binaryData too`, { atKey: true });
     }
-    bytes += Buffer.byteLength(text(value) ?? '');
+    bytes += Buffer.byteLength(value.text ?? '');
   }
-  for (const value of members(binaryData)) {
+  for (const value of binaryData.members()) {
     checkKey(value);
-    bytes += decodedBytes(text(value) ?? '');
+    bytes += decodedBytes(value.text ?? '');
   }
   checkSize(root, bytes);
 });
 
 /** What an API server checks of a Secret. */
 export const secretRule = kindRule(dnsSubdomainRule, (root) => {
-  const data = get(root, 'data');
-  const stringData = get(root, 'stringData');
+  const data = root.get('data');
+  const stringData = root.get('stringData');
   let bytes = 0;
-  for (const value of members(stringData)) {
+  for (const value of stringData.members()) {
     checkKey(value);
-    bytes += Buffer.byteLength(text(value) ?? '');
+    bytes += Buffer.byteLength(value.text ?? '');
   }
-  for (const value of members(data)) {
+  for (const value of data.members()) {
     // stringData replaces it.
-    if (getIn(stringData, value.step).value !== undefined) continue;
+    if (stringData.getIn(value.step).value !== undefined) continue;
     checkKey(value);
-    bytes += decodedBytes(text(value) ?? '');
+    bytes += decodedBytes(value.text ?? '');
   }
   checkSize(root, bytes);
   checkType(root);
@@ -58,8 +46,7 @@ export const secretRule = kindRule(dnsSubdomainRule, (root) => {
 
 function checkKey(value: Field & { readonly step: string }): void {
   const broken = configKeyRule(value.step);
-  if (broken !== undefined)
-    report(value, 'BadName', `the key ${JSON.stringify(value.step)} ${broken}`, { atKey: true });
+  if (broken !== undefined) value.report('BadName', `the key ${JSON.stringify(value.step)} ${broken}`, { atKey: true });
 }
 
 /** The decoder of an API server passes over line ends. */
@@ -76,15 +63,15 @@ function decodedBytes(encoded: string): number {
 function checkSize(root: Field, bytes: number): void {
   if (bytes <= MAX_DATA_BYTES) return;
   const message = `the data has more than ${MAX_DATA_BYTES} bytes, and no more are allowed`;
-  report(get(root, 'data'), 'WrongValue', message, { atKey: true });
+  root.get('data').report('WrongValue', message, { atKey: true });
 }
 
 /** The keys that a type of Secret needs. */
 function checkType(root: Field): void {
-  switch (word(get(root, 'type'))) {
+  switch (root.get('type').word) {
     case 'kubernetes.io/service-account-token': {
-      const account = getIn(root, 'metadata', 'annotations', 'kubernetes.io/service-account.name');
-      needed(account, 'the name of the ServiceAccount that the token is for');
+      const account = root.getIn('metadata', 'annotations', 'kubernetes.io/service-account.name');
+      account.needed('the name of the ServiceAccount that the token is for');
       return;
     }
     case 'kubernetes.io/dockercfg':
@@ -100,7 +87,7 @@ function checkType(root: Field): void {
       return;
     }
     case 'kubernetes.io/ssh-auth': {
-      if (isEmpty(find(root, 'ssh-privatekey') ?? get(root, ''))) needKey(root, 'ssh-privatekey');
+      if ((find(root, 'ssh-privatekey') ?? root.get('')).isEmpty) needKey(root, 'ssh-privatekey');
       return;
     }
     case 'kubernetes.io/tls':
@@ -113,29 +100,32 @@ function checkType(root: Field): void {
 /** The value of a key, wherever it is written; undefined if it is missing. */
 function find(root: Field, key: string): Field | undefined {
   for (const name of ['stringData', 'data']) {
-    const found = members(get(root, name)).find(({ step }) => step === key);
+    const found = root
+      .get(name)
+      .members()
+      .find(({ step }) => step === key);
     // An API server reads a key without value as one with an empty text.
-    if (found !== undefined) return { ...found, value: found.value ?? '' };
+    if (found !== undefined) return found.isSet ? found : found.withValue('');
   }
   return undefined;
 }
 
 function needKey(root: Field, key: string, hint?: string): void {
-  const type = text(get(root, 'type')) ?? '';
-  const data = get(root, get(root, 'data').value === undefined ? 'stringData' : 'data');
-  const field = data.value === undefined ? get(root, 'data') : data;
-  report(get(field, key), 'MissingField', `a Secret of type ${type} needs the key ${key}`, { hint });
+  const type = root.get('type').text ?? '';
+  const data = root.get(root.get('data').value === undefined ? 'stringData' : 'data');
+  const field = data.value === undefined ? root.get('data') : data;
+  field.get(key).report('MissingField', `a Secret of type ${type} needs the key ${key}`, { hint });
 }
 
 function checkJson(root: Field, key: string): void {
   const found = find(root, key);
   if (found === undefined) needKey(root, key);
-  const content = found && text(found);
+  const content = found?.text;
   if (found === undefined || content === undefined) return;
   const isPlain = found.parent?.step === 'stringData';
   if (!isPlain && !isBase64(content)) return;
   if (!isJsonMapping(isPlain ? content : Buffer.from(content, 'base64').toString('utf8'))) {
-    invalid(found, 'must be a JSON object', { hint: 'kubectl create secret docker-registry writes one' });
+    found.invalid('must be a JSON object', { hint: 'kubectl create secret docker-registry writes one' });
   }
 }
 

@@ -1,112 +1,96 @@
-import {
-  type Field,
-  get,
-  hasForm,
-  inRange,
-  invalid,
-  isEmpty,
-  isSet,
-  isTrue,
-  members,
-  nameOf,
-  needed,
-  notEmpty,
-  report,
-  required,
-  text,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { descendingPathRule, dnsLabelRule } from '../shared/names.ts';
 
 /** The checks of volume sources that are bound to one storage system, most of them deprecated. */
 export const rareVolumeSources: Readonly<Record<string, (source: Field) => void>> = {
   nfs(source) {
-    const path = get(source, 'path');
-    if (word(path)?.startsWith('/') === false) invalid(path, 'must be an absolute path', { reason: 'BadPath' });
+    const path = source.get('path');
+    if (path.word?.startsWith('/') === false) path.invalid('must be an absolute path', { reason: 'BadPath' });
   },
   iscsi(source) {
-    hasForm(get(source, 'iqn'), iqnRule);
-    hasForm(get(source, 'initiatorName'), iqnRule);
-    inRange(get(source, 'lun'), 0, 255);
-    const needsSecret = isTrue(get(source, 'chapAuthDiscovery')) || isTrue(get(source, 'chapAuthSession'));
-    if (needsSecret && !isSet(get(source, 'secretRef'))) required(get(source, 'secretRef'));
+    source.get('iqn').hasForm(iqnRule);
+    source.get('initiatorName').hasForm(iqnRule);
+    source.get('lun').inRange(0, 255);
+    const needsSecret = source.get('chapAuthDiscovery').isTrue || source.get('chapAuthSession').isTrue;
+    if (needsSecret && !source.get('secretRef').isSet) source.get('secretRef').required();
   },
   fc(source) {
-    const targets = get(source, 'targetWWNs');
-    const ids = get(source, 'wwids');
-    if (isEmpty(targets) === isEmpty(ids)) {
-      report(source, 'WrongChoice', `${nameOf(source)} needs either targetWWNs or wwids`);
+    const targets = source.get('targetWWNs');
+    const ids = source.get('wwids');
+    if (targets.isEmpty === ids.isEmpty) {
+      source.report('WrongChoice', `${source.name} needs either targetWWNs or wwids`);
     }
-    if (isEmpty(targets)) return;
-    if (isSet(get(source, 'lun'))) inRange(get(source, 'lun'), 0, 255);
-    else required(get(source, 'lun'));
+    if (targets.isEmpty) return;
+    if (source.get('lun').isSet) source.get('lun').inRange(0, 255);
+    else source.get('lun').required();
   },
   gcePersistentDisk(source) {
-    inRange(get(source, 'partition'), 0, 255);
+    source.get('partition').inRange(0, 255);
   },
   awsElasticBlockStore(source) {
-    inRange(get(source, 'partition'), 0, 255);
+    source.get('partition').inRange(0, 255);
   },
   azureFile: nothingMore,
   azureDisk(source) {
-    const kind = get(source, 'kind');
-    notEmpty(get(source, 'cachingMode'));
-    const uri = get(source, 'diskURI');
+    const kind = source.get('kind');
+    source.get('cachingMode').notEmpty();
+    const uri = source.get('diskURI');
     const start = kind.value === 'Managed' ? '/subscriptions/' : 'https://';
-    if (word(uri)?.startsWith(start) === false) invalid(uri, `must begin with ${start} for this kind of disk`);
+    if (uri.word?.startsWith(start) === false) uri.invalid(`must begin with ${start} for this kind of disk`);
   },
   cephfs: nothingMore,
   rbd: nothingMore,
   cinder(source) {
-    checkSecretName(get(source, 'secretRef'));
+    checkSecretName(source.get('secretRef'));
   },
   flexVolume(source) {
-    for (const option of members(get(source, 'options'))) {
+    for (const option of source.get('options').members()) {
       const domain = `.${option.step.split('/')[0]?.toLowerCase()}`;
       if (domain.endsWith('.kubernetes.io') || domain.endsWith('.k8s.io')) {
-        report(option, 'BadName', `the key of ${nameOf(option)} must not be of kubernetes.io or k8s.io`, {
+        option.report('BadName', `the key of ${option.name} must not be of kubernetes.io or k8s.io`, {
           atKey: true,
         });
       }
     }
   },
   flocker(source) {
-    const name = get(source, 'datasetName');
-    if (isEmpty(name) === isEmpty(get(source, 'datasetUUID'))) {
-      report(source, 'WrongChoice', `${nameOf(source)} needs either datasetName or datasetUUID`);
+    const name = source.get('datasetName');
+    if (name.isEmpty === source.get('datasetUUID').isEmpty) {
+      source.report('WrongChoice', `${source.name} needs either datasetName or datasetUUID`);
     }
-    if (text(name)?.includes('/')) invalid(name, 'must not contain "/"');
+    if (name.text?.includes('/')) name.invalid('must not contain "/"');
   },
   gitRepo(source) {
-    hasForm(get(source, 'directory'), descendingPathRule, 'BadPath');
+    source.get('directory').hasForm(descendingPathRule, 'BadPath');
   },
   glusterfs: nothingMore,
   photonPersistentDisk: nothingMore,
   portworxVolume: nothingMore,
   quobyte(source) {
-    if ((text(get(source, 'tenant'))?.length ?? 0) > 64)
-      invalid(get(source, 'tenant'), 'must have at most 64 characters');
-    hasForm(get(source, 'registry'), (registry) =>
-      registry.split(',').every((pair) => /^(\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/.test(pair))
-        ? undefined
-        : 'must be HOST:PORT, or several with commas',
-    );
+    if ((source.get('tenant').text?.length ?? 0) > 64) source.get('tenant').invalid('must have at most 64 characters');
+    source
+      .get('registry')
+      .hasForm((registry) =>
+        registry.split(',').every((pair) => /^(\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/.test(pair))
+          ? undefined
+          : 'must be HOST:PORT, or several with commas',
+      );
   },
   scaleIO(source) {
-    needed(get(source, 'volumeName'));
+    source.get('volumeName').needed();
   },
   storageos(source) {
-    const name = get(source, 'volumeName');
-    needed(name);
-    hasForm(name, dnsLabelRule);
-    hasForm(get(source, 'volumeNamespace'), dnsLabelRule);
-    checkSecretName(get(source, 'secretRef'));
+    const name = source.get('volumeName');
+    name.needed();
+    name.hasForm(dnsLabelRule);
+    source.get('volumeNamespace').hasForm(dnsLabelRule);
+    checkSecretName(source.get('secretRef'));
   },
   vsphereVolume: nothingMore,
 };
 
 function checkSecretName(secret: Field): void {
-  if (isSet(secret) && isEmpty(get(secret, 'name'))) required(get(secret, 'name'));
+  if (secret.isSet && secret.get('name').isEmpty) secret.get('name').required();
 }
 
 /** The schema says all. */

@@ -1,32 +1,6 @@
 import { canonicalJson, compareText } from '../../../model/text/json.ts';
 import { quantityOf } from '../../values/quantities.ts';
-import {
-  atMostOne,
-  distinct,
-  eitherOf,
-  type Field,
-  filledIfSet,
-  forbidden,
-  get,
-  getIn,
-  hasForm,
-  inRange,
-  integer,
-  invalid,
-  isOneOf,
-  isSet,
-  items,
-  members,
-  nameOf,
-  needed,
-  notEmpty,
-  oneOf,
-  report,
-  required,
-  text,
-  textItems,
-  word,
-} from '../shared/field.ts';
+import { distinct, type Field, filledIfSet } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { csiDriverRule, dnsLabelRule, dnsSubdomainRule, noBackstepsRule, qualifiedNameRule } from '../shared/names.ts';
 import { checkNodeSelector } from '../shared/node-selectors.ts';
@@ -38,35 +12,35 @@ const MOST_PARAMETERS = 512;
 const MAX_PARAMETER_BYTES = 256 * 1024;
 
 /** What an API server checks of a PersistentVolumeClaim. */
-export const persistentVolumeClaimRule = kindRule(dnsSubdomainRule, (root) => checkClaimSpec(get(root, 'spec')));
+export const persistentVolumeClaimRule = kindRule(dnsSubdomainRule, (root) => checkClaimSpec(root.get('spec')));
 
 const SOURCES: Readonly<Record<string, (source: Field) => void>> = {
   ...rareVolumeSources,
   azureFile(source) {
-    for (const name of ['secretName', 'shareName']) notEmpty(get(source, name));
-    const namespace = get(source, 'secretNamespace');
-    if (text(namespace) === '') required(namespace);
+    for (const name of ['secretName', 'shareName']) source.get(name).notEmpty();
+    const namespace = source.get('secretNamespace');
+    if (namespace.text === '') namespace.required();
   },
   storageos(source) {
-    const name = get(source, 'volumeName');
-    needed(name);
-    hasForm(name, dnsLabelRule);
-    hasForm(get(source, 'volumeNamespace'), dnsLabelRule);
+    const name = source.get('volumeName');
+    name.needed();
+    name.hasForm(dnsLabelRule);
+    source.get('volumeNamespace').hasForm(dnsLabelRule);
   },
   hostPath(source) {
-    hasForm(get(source, 'path'), noBackstepsRule, 'BadPath');
+    source.get('path').hasForm(noBackstepsRule, 'BadPath');
   },
   local(source) {
-    hasForm(get(source, 'path'), noBackstepsRule, 'BadPath');
+    source.get('path').hasForm(noBackstepsRule, 'BadPath');
   },
   csi(source) {
-    hasForm(get(source, 'driver'), csiDriverRule);
+    source.get('driver').hasForm(csiDriverRule);
     for (const name of ['controllerPublish', 'controllerExpand', 'nodePublish', 'nodeExpand']) {
-      const secret = get(source, `${name}SecretRef`);
-      if (!isSet(secret)) continue;
-      for (const part of ['name', 'namespace']) needed(get(secret, part));
-      hasForm(get(secret, 'name'), dnsSubdomainRule);
-      hasForm(get(secret, 'namespace'), dnsLabelRule);
+      const secret = source.get(`${name}SecretRef`);
+      if (!secret.isSet) continue;
+      for (const part of ['name', 'namespace']) secret.get(part).needed();
+      secret.get('name').hasForm(dnsSubdomainRule);
+      secret.get('namespace').hasForm(dnsLabelRule);
     }
   },
 };
@@ -74,131 +48,127 @@ const SOURCE_NAMES = Object.keys(SOURCES);
 
 /** What an API server checks of a PersistentVolume. */
 export const persistentVolumeRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  checkAccessModes(get(spec, 'accessModes'));
-  checkCapacity(get(spec, 'capacity'));
-  const policy = get(spec, 'persistentVolumeReclaimPolicy');
-  filledIfSet(get(spec, 'volumeMode'));
-  hasForm(get(spec, 'storageClassName'), dnsSubdomainRule);
-  const affinity = get(spec, 'nodeAffinity');
-  const wanted = get(affinity, 'required');
-  if (isSet(affinity)) {
-    if (isSet(wanted)) checkNodeSelector(wanted);
-    else required(wanted);
+  const spec = root.get('spec');
+  checkAccessModes(spec.get('accessModes'));
+  checkCapacity(spec.get('capacity'));
+  const policy = spec.get('persistentVolumeReclaimPolicy');
+  filledIfSet(spec.get('volumeMode'));
+  spec.get('storageClassName').hasForm(dnsSubdomainRule);
+  const affinity = spec.get('nodeAffinity');
+  const wanted = affinity.get('required');
+  if (affinity.isSet) {
+    if (wanted.isSet) checkNodeSelector(wanted);
+    else wanted.required();
   }
-  const source = atMostOne(spec, SOURCE_NAMES);
-  if (source === undefined)
-    report(spec, 'WrongChoice', `${nameOf(spec)} needs a source of the volume, like csi or nfs`);
+  const source = spec.atMostOne(SOURCE_NAMES);
+  if (source === undefined) spec.report('WrongChoice', `${spec.name} needs a source of the volume, like csi or nfs`);
   else SOURCES[source.step]?.(source);
-  if (source?.step === 'local' && !isSet(affinity)) required(affinity, 'a local volume is on one node');
-  const path = text(getIn(spec, 'hostPath', 'path'));
+  if (source?.step === 'local' && !affinity.isSet) affinity.required('a local volume is on one node');
+  const path = spec.getIn('hostPath', 'path').text;
   if (path !== undefined && /^\/[/.]*$/.test(path) && policy.value === 'Recycle') {
-    invalid(policy, 'must not be Recycle for the path "/"');
+    policy.invalid('must not be Recycle for the path "/"');
   }
-  const attributes = get(spec, 'volumeAttributesClassName');
-  if (text(attributes) === '') required(attributes);
-  hasForm(attributes, dnsSubdomainRule);
-  if (isSet(attributes) && source !== undefined && source.step !== 'csi') forbidden(attributes, 'without csi');
+  const attributes = spec.get('volumeAttributesClassName');
+  if (attributes.text === '') attributes.required();
+  attributes.hasForm(dnsSubdomainRule);
+  if (attributes.isSet && source !== undefined && source.step !== 'csi') attributes.forbidden('without csi');
 });
 
 function checkAccessModes(modes: Field): void {
-  needed(modes);
-  const list = textItems(modes);
+  modes.needed();
+  const list = modes.textItems();
   filledIfSet(...list);
   const single = list.find(({ value }) => value === 'ReadWriteOncePod');
   if (single !== undefined && list.some(({ value }) => value !== single.value)) {
-    report(single, 'WrongChoice', `${nameOf(single)} must be the only access mode if it is ReadWriteOncePod`);
+    single.report('WrongChoice', `${single.name} must be the only access mode if it is ReadWriteOncePod`);
   }
 }
 
 function checkCapacity(capacity: Field): void {
-  const storage = get(capacity, 'storage');
-  if (!isSet(storage)) required(storage);
-  for (const amount of members(capacity)) {
+  const storage = capacity.get('storage');
+  if (!storage.isSet) storage.required();
+  for (const amount of capacity.members()) {
     if (amount.step !== 'storage') {
-      report(amount, 'BadResource', `${nameOf(amount)} is not allowed: a volume has the resource storage only`, {
+      amount.report('BadResource', `${amount.name} is not allowed: a volume has the resource storage only`, {
         atKey: true,
       });
-    } else if ((quantityOf(amount.value) ?? 1) <= 0) invalid(amount, 'must be above 0', { reason: 'BadResource' });
+    } else if ((quantityOf(amount.value) ?? 1) <= 0) amount.invalid('must be above 0', { reason: 'BadResource' });
   }
 }
 
 /** What an API server checks of a StorageClass. */
 export const storageClassRule = kindRule(dnsSubdomainRule, (root) => {
-  checkDriver(get(root, 'provisioner'));
-  checkParameters(get(root, 'parameters'));
-  oneOf(get(root, 'reclaimPolicy'), ['Delete', 'Retain']);
-  filledIfSet(get(root, 'volumeBindingMode'));
-  checkTopologies(items(get(root, 'allowedTopologies')));
+  checkDriver(root.get('provisioner'));
+  checkParameters(root.get('parameters'));
+  root.get('reclaimPolicy').oneOf(['Delete', 'Retain']);
+  filledIfSet(root.get('volumeBindingMode'));
+  checkTopologies(root.get('allowedTopologies').items());
 });
 
 /** An empty term is refused, as a repetition. */
 function checkTopologies(terms: readonly Field[]): void {
   const seen = new Set(['']);
   for (const term of terms) {
-    const expressions = items(get(term, 'matchLabelExpressions'));
+    const expressions = term.get('matchLabelExpressions').items();
     for (const expression of expressions) {
-      notEmpty(get(expression, 'values'));
-      distinct(items(get(expression, 'values')), 'DuplicateValue');
-      hasForm(get(expression, 'key'), qualifiedNameRule, 'BadLabel');
+      expression.get('values').notEmpty();
+      distinct(expression.get('values').items(), 'DuplicateValue');
+      expression.get('key').hasForm(qualifiedNameRule, 'BadLabel');
     }
     distinct(
-      expressions.map((expression) => get(expression, 'key')),
+      expressions.map((expression) => expression.get('key')),
       'DuplicateValue',
     );
     const key = expressions
       .map(({ value }) => canonicalJson(value ?? null))
       .sort(compareText)
       .join('\n');
-    if (seen.has(key))
-      report(term, 'DuplicateValue', `${nameOf(term)} must not be empty or the same as an entry above`);
+    if (seen.has(key)) term.report('DuplicateValue', `${term.name} must not be empty or the same as an entry above`);
     seen.add(key);
   }
 }
 
 /** What an API server checks of a VolumeAttributesClass. */
 export const volumeAttributesClassRule = kindRule(dnsSubdomainRule, (root) => {
-  checkDriver(get(root, 'driverName'));
-  const parameters = get(root, 'parameters');
+  checkDriver(root.get('driverName'));
+  const parameters = root.get('parameters');
   checkParameters(parameters);
-  needed(parameters);
+  parameters.needed();
 });
 
 function checkDriver(name: Field): void {
-  hasForm(name, (found) => qualifiedNameRule(found.toLowerCase()));
+  name.hasForm((found) => qualifiedNameRule(found.toLowerCase()));
 }
 
 function checkParameters(parameters: Field): void {
-  const all = members(parameters);
+  const all = parameters.members();
   let bytes = 0;
   for (const parameter of all) {
-    if (parameter.step === '')
-      report(parameter, 'BadName', 'the key of a parameter must not be empty', { atKey: true });
-    bytes += Buffer.byteLength(parameter.step) + Buffer.byteLength(text(parameter) ?? '');
+    if (parameter.step === '') parameter.report('BadName', 'the key of a parameter must not be empty', { atKey: true });
+    bytes += Buffer.byteLength(parameter.step) + Buffer.byteLength(parameter.text ?? '');
   }
   if (all.length > MOST_PARAMETERS)
-    report(parameters, 'WrongValue', `${nameOf(parameters)} must have at most ${MOST_PARAMETERS} keys`);
+    parameters.report('WrongValue', `${parameters.name} must have at most ${MOST_PARAMETERS} keys`);
   else if (bytes > MAX_PARAMETER_BYTES) {
-    report(
-      parameters,
+    parameters.report(
       'WrongValue',
-      `${nameOf(parameters)} has ${bytes} bytes; at most ${MAX_PARAMETER_BYTES} are allowed`,
+      `${parameters.name} has ${bytes} bytes; at most ${MAX_PARAMETER_BYTES} are allowed`,
     );
   }
 }
 
 /** What an API server checks of a VolumeAttachment, apart from an inline volume. */
 export const volumeAttachmentRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  notEmpty(get(spec, 'attacher'));
-  hasForm(get(spec, 'attacher'), csiDriverRule);
-  notEmpty(get(spec, 'nodeName'));
-  hasForm(get(spec, 'nodeName'), dnsSubdomainRule);
-  const source = get(spec, 'source');
-  const name = get(source, 'persistentVolumeName');
-  if (isSet(source)) eitherOf(source, name, get(source, 'inlineVolumeSpec'));
-  if (text(name) === '') required(name);
-  hasForm(name, dnsSubdomainRule);
+  const spec = root.get('spec');
+  spec.get('attacher').notEmpty();
+  spec.get('attacher').hasForm(csiDriverRule);
+  spec.get('nodeName').notEmpty();
+  spec.get('nodeName').hasForm(dnsSubdomainRule);
+  const source = spec.get('source');
+  const name = source.get('persistentVolumeName');
+  if (source.isSet) source.eitherOf(name, source.get('inlineVolumeSpec'));
+  if (name.text === '') name.required();
+  name.hasForm(dnsSubdomainRule);
 });
 
 const SHORTEST_TOKEN_SECONDS = 600;
@@ -207,16 +177,16 @@ const SHORTEST_UPDATE_SECONDS = 10;
 
 /** What an API server checks of a CSIDriver. */
 export const csiDriverKindRule = kindRule(dnsSubdomainRule, (root) => {
-  const spec = get(root, 'spec');
-  isOneOf(get(spec, 'fsGroupPolicy'), ['ReadWriteOnceWithFSType', 'File', 'None']);
-  for (const mode of textItems(get(spec, 'volumeLifecycleModes'))) isOneOf(mode, ['Persistent', 'Ephemeral']);
-  inRange(get(spec, 'nodeAllocatableUpdatePeriodSeconds'), SHORTEST_UPDATE_SECONDS);
-  const requests = items(get(spec, 'tokenRequests'));
+  const spec = root.get('spec');
+  spec.get('fsGroupPolicy').isOneOf(['ReadWriteOnceWithFSType', 'File', 'None']);
+  for (const mode of spec.get('volumeLifecycleModes').textItems()) mode.isOneOf(['Persistent', 'Ephemeral']);
+  spec.get('nodeAllocatableUpdatePeriodSeconds').inRange(SHORTEST_UPDATE_SECONDS);
+  const requests = spec.get('tokenRequests').items();
   for (const request of requests) {
-    inRange(get(request, 'expirationSeconds'), SHORTEST_TOKEN_SECONDS, LONGEST_TOKEN_SECONDS);
+    request.get('expirationSeconds').inRange(SHORTEST_TOKEN_SECONDS, LONGEST_TOKEN_SECONDS);
   }
   distinct(
-    requests.map((request) => get(request, 'audience')),
+    requests.map((request) => request.get('audience')),
     'DuplicateValue',
   );
 });
@@ -225,27 +195,27 @@ const LONGEST_NODE_ID = 256;
 
 /** What an API server checks of a CSINode. */
 export const csiNodeRule = kindRule(dnsSubdomainRule, (root) => {
-  const drivers = items(getIn(root, 'spec', 'drivers'));
-  distinct(drivers.map((driver) => get(driver, 'name')));
+  const drivers = root.getIn('spec', 'drivers').items();
+  distinct(drivers.map((driver) => driver.get('name')));
   for (const driver of drivers) {
-    notEmpty(get(driver, 'name'));
-    hasForm(get(driver, 'name'), csiDriverRule);
-    const id = get(driver, 'nodeID');
-    notEmpty(id);
-    if ((word(id)?.length ?? 0) > LONGEST_NODE_ID) invalid(id, `must have at most ${LONGEST_NODE_ID} characters`);
-    if ((integer(getIn(driver, 'allocatable', 'count')) ?? 0) < 0) inRange(getIn(driver, 'allocatable', 'count'), 0);
-    const keys = textItems(get(driver, 'topologyKeys'));
+    driver.get('name').notEmpty();
+    driver.get('name').hasForm(csiDriverRule);
+    const id = driver.get('nodeID');
+    id.notEmpty();
+    if ((id.word?.length ?? 0) > LONGEST_NODE_ID) id.invalid(`must have at most ${LONGEST_NODE_ID} characters`);
+    if ((driver.getIn('allocatable', 'count').integer ?? 0) < 0) driver.getIn('allocatable', 'count').inRange(0);
+    const keys = driver.get('topologyKeys').textItems();
     filledIfSet(...keys);
-    for (const key of keys) hasForm(key, qualifiedNameRule, 'BadLabel');
+    for (const key of keys) key.hasForm(qualifiedNameRule, 'BadLabel');
     distinct(keys, 'DuplicateValue');
   }
 });
 
 /** What an API server checks of a CSIStorageCapacity. */
 export const csiStorageCapacityRule = kindRule(dnsSubdomainRule, (root) => {
-  checkLabelSelector(get(root, 'nodeTopology'));
-  notEmpty(get(root, 'storageClassName'));
-  hasForm(get(root, 'storageClassName'), dnsSubdomainRule);
-  const capacity = get(root, 'capacity');
-  if ((quantityOf(capacity.value) ?? 0) < 0) invalid(capacity, 'must not be negative', { reason: 'BadResource' });
+  checkLabelSelector(root.get('nodeTopology'));
+  root.get('storageClassName').notEmpty();
+  root.get('storageClassName').hasForm(dnsSubdomainRule);
+  const capacity = root.get('capacity');
+  if ((quantityOf(capacity.value) ?? 0) < 0) capacity.invalid('must not be negative', { reason: 'BadResource' });
 });

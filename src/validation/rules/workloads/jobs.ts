@@ -2,28 +2,7 @@ import { didYouMean } from '../../../manifest/problem.ts';
 import { allContainers } from '../pods/containers.ts';
 import { checkPodTemplate } from '../pods/pod-spec.ts';
 import { warnOfName } from '../pods/pod-warnings.ts';
-import {
-  atMost,
-  type Field,
-  forbidden,
-  get,
-  getIn,
-  hasForm,
-  inRange,
-  integer,
-  invalid,
-  isEmpty,
-  isSet,
-  isTrue,
-  items,
-  nameOf,
-  notEmpty,
-  oneOf,
-  report,
-  required,
-  text,
-  word,
-} from '../shared/field.ts';
+import type { Field } from '../shared/field.ts';
 import { kindRule } from '../shared/metadata.ts';
 import { dnsLabelRule, dnsSubdomainRule, domainPrefixedPathRule, qualifiedNameRule } from '../shared/names.ts';
 import { checkLabelSelector, selectsAll } from '../shared/selectors.ts';
@@ -38,27 +17,27 @@ const MOST_OF_MANY = 10_000;
 
 export const jobRule = kindRule(dnsSubdomainRule, (root) => {
   warnOfName(root);
-  const name = getIn(root, 'metadata', 'name');
-  const spec = get(root, 'spec');
+  const name = root.getIn('metadata', 'name');
+  const spec = root.get('spec');
   checkJobSpec(spec, true);
-  const selector = get(spec, 'selector');
+  const selector = spec.get('selector');
   checkLabelSelector(selector);
-  if (isTrue(get(spec, 'manualSelector'))) {
-    if (isSet(selector)) checkSelects(selector, getIn(spec, 'template', 'metadata', 'labels'));
-    else required(selector, 'manualSelector: true needs it');
-  } else if (isSet(selector) && !selectsAll(selector)) {
-    forbidden(selector, 'without manualSelector: true', 'leave it out: the API server makes it');
+  if (spec.get('manualSelector').isTrue) {
+    if (selector.isSet) checkSelects(selector, spec.getIn('template', 'metadata', 'labels'));
+    else selector.required('manualSelector: true needs it');
+  } else if (selector.isSet && !selectsAll(selector)) {
+    selector.forbidden('without manualSelector: true', 'leave it out: the API server makes it');
   }
-  const completions = integer(get(spec, 'completions'));
-  const found = word(name);
-  if (found !== undefined && found.length > 63 && !isTrue(get(spec, 'manualSelector'))) {
-    invalid(name, 'must have at most 63 characters, because it becomes a label of the Pods', { reason: 'BadName' });
+  const completions = spec.get('completions').integer;
+  const found = name.word;
+  if (found !== undefined && found.length > 63 && !spec.get('manualSelector').isTrue) {
+    name.invalid('must have at most 63 characters, because it becomes a label of the Pods', { reason: 'BadName' });
     return;
   }
-  if (get(spec, 'completionMode').value === 'Indexed' && found !== undefined && (completions ?? 0) > 0) {
+  if (spec.get('completionMode').value === 'Indexed' && found !== undefined && (completions ?? 0) > 0) {
     const pod = `${found}-${(completions ?? 1) - 1}`;
     if (dnsSubdomainRule(found) === undefined && dnsLabelRule(pod) !== undefined) {
-      invalid(name, `must give its Pods a DNS label of at most 63 characters as name, and ${pod} is none`, {
+      name.invalid(`must give its Pods a DNS label of at most 63 characters as name, and ${pod} is none`, {
         reason: 'BadName',
       });
     }
@@ -67,19 +46,19 @@ export const jobRule = kindRule(dnsSubdomainRule, (root) => {
 
 export const cronJobRule = kindRule(cronJobNameRule, (root) => {
   warnOfName(root);
-  const spec = get(root, 'spec');
-  hasForm(get(spec, 'schedule'), scheduleRule, 'BadSchedule');
-  const zone = get(spec, 'timeZone');
-  const broken = text(zone) === undefined ? undefined : timeZoneRule(text(zone) ?? '');
-  if (broken !== undefined) invalid(zone, broken, { reason: 'BadSchedule' });
+  const spec = root.get('spec');
+  spec.get('schedule').hasForm(scheduleRule, 'BadSchedule');
+  const zone = spec.get('timeZone');
+  const broken = zone.text === undefined ? undefined : timeZoneRule(zone.text ?? '');
+  if (broken !== undefined) zone.invalid(broken, { reason: 'BadSchedule' });
   for (const step of ['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit']) {
-    inRange(get(spec, step), 0);
+    spec.get(step).inRange(0);
   }
-  if (!isSet(get(spec, 'jobTemplate'))) return;
-  const job = getIn(spec, 'jobTemplate', 'spec');
+  if (!spec.get('jobTemplate').isSet) return;
+  const job = spec.getIn('jobTemplate', 'spec');
   checkJobSpec(job, false);
-  if (isSet(get(job, 'selector'))) forbidden(get(job, 'selector'), 'in a CronJob, whose Jobs get one each');
-  if (isTrue(get(job, 'manualSelector'))) invalid(get(job, 'manualSelector'), 'must be false in a CronJob');
+  if (job.get('selector').isSet) job.get('selector').forbidden('in a CronJob, whose Jobs get one each');
+  if (job.get('manualSelector').isTrue) job.get('manualSelector').invalid('must be false in a CronJob');
 });
 
 function cronJobNameRule(name: string): string | undefined {
@@ -93,47 +72,47 @@ const COUNTS =
 
 /** @param hasDefaults the API server sets the defaults of a Job, which it does not in the template of a CronJob */
 function checkJobSpec(spec: Field, hasDefaults: boolean): void {
-  if (!isSet(spec)) {
-    required(spec);
+  if (!spec.isSet) {
+    spec.required();
     return;
   }
-  for (const step of COUNTS) inRange(get(spec, step), 0);
-  const manager = get(spec, 'managedBy');
-  notEmpty(manager);
-  hasForm(manager, managerRule);
-  if (get(spec, 'completionMode').value === 'Indexed') checkIndexed(spec, hasDefaults);
+  for (const step of COUNTS) spec.get(step).inRange(0);
+  const manager = spec.get('managedBy');
+  manager.notEmpty();
+  manager.hasForm(managerRule);
+  if (spec.get('completionMode').value === 'Indexed') checkIndexed(spec, hasDefaults);
   else {
     for (const step of ['backoffLimitPerIndex', 'maxFailedIndexes', 'successPolicy']) {
-      if (isSet(get(spec, step))) forbidden(get(spec, step), 'without completionMode: Indexed');
+      if (spec.get(step).isSet) spec.get(step).forbidden('without completionMode: Indexed');
     }
   }
-  const perIndex = get(spec, 'backoffLimitPerIndex');
-  if (isSet(get(spec, 'maxFailedIndexes')) && !isSet(perIndex)) required(perIndex, 'maxFailedIndexes needs it');
-  const policy = get(spec, 'podFailurePolicy');
-  if (isSet(policy)) checkFailurePolicy(policy, spec);
-  const replacement = get(spec, 'podReplacementPolicy');
-  notEmpty(replacement);
-  if (isSet(policy) && replacement.value === 'TerminatingOrFailed') {
-    invalid(replacement, 'must be Failed with podFailurePolicy');
+  const perIndex = spec.get('backoffLimitPerIndex');
+  if (spec.get('maxFailedIndexes').isSet && !perIndex.isSet) perIndex.required('maxFailedIndexes needs it');
+  const policy = spec.get('podFailurePolicy');
+  if (policy.isSet) checkFailurePolicy(policy, spec);
+  const replacement = spec.get('podReplacementPolicy');
+  replacement.notEmpty();
+  if (policy.isSet && replacement.value === 'TerminatingOrFailed') {
+    replacement.invalid('must be Failed with podFailurePolicy');
   }
-  const template = get(spec, 'template');
-  if (!isSet(template)) return;
+  const template = spec.get('template');
+  if (!template.isSet) return;
   checkPodTemplate(template);
-  checkEnds(getIn(template, 'spec', 'restartPolicy'), isSet(policy));
+  checkEnds(template.getIn('spec', 'restartPolicy'), policy.isSet);
 }
 
 /** The Pods of a Job must end. */
 function checkEnds(policy: Field, hasFailurePolicy: boolean): void {
-  if (getIn(policy.parent ?? policy, 'containers').value === undefined) return;
+  if ((policy.parent ?? policy).get('containers').value === undefined) return;
   const hint = 'write restartPolicy: Never, or OnFailure';
-  if (isEmpty(policy)) {
-    report(policy, 'BadRestartPolicy', `${nameOf(policy)} is missing, and its default Always is not allowed in a Job`, {
+  if (policy.isEmpty) {
+    policy.report('BadRestartPolicy', `${policy.name} is missing, and its default Always is not allowed in a Job`, {
       hint,
     });
   } else if (policy.value === 'Always') {
-    invalid(policy, 'must be OnFailure or Never in a Job', { reason: 'BadRestartPolicy' });
+    policy.invalid('must be OnFailure or Never in a Job', { reason: 'BadRestartPolicy' });
   } else if (hasFailurePolicy && policy.value === 'OnFailure') {
-    invalid(policy, 'must be Never with podFailurePolicy', { reason: 'BadRestartPolicy' });
+    policy.invalid('must be Never with podFailurePolicy', { reason: 'BadRestartPolicy' });
   }
 }
 
@@ -142,40 +121,40 @@ function managerRule(name: string): string | undefined {
 }
 
 function checkIndexed(spec: Field, hasDefaults: boolean): void {
-  const completions = get(spec, 'completions');
-  const parallelism = get(spec, 'parallelism');
-  const failed = get(spec, 'maxFailedIndexes');
+  const completions = spec.get('completions');
+  const parallelism = spec.get('parallelism');
+  const failed = spec.get('maxFailedIndexes');
   // The default is 1 if neither is set.
-  const isDefaulted = hasDefaults && !isSet(parallelism);
-  if (!isSet(completions) && !isDefaulted) required(completions, 'completionMode: Indexed needs it');
-  const amount = integer(completions) ?? 1;
-  const isMany = amount > MOST_INDEXES && isSet(get(spec, 'backoffLimitPerIndex'));
+  const isDefaulted = hasDefaults && !parallelism.isSet;
+  if (!completions.isSet && !isDefaulted) completions.required('completionMode: Indexed needs it');
+  const amount = completions.integer ?? 1;
+  const isMany = amount > MOST_INDEXES && spec.get('backoffLimitPerIndex').isSet;
   const most = isMany ? MOST_OF_MANY : MOST_INDEXES;
-  if ((integer(parallelism) ?? 0) > most) invalid(parallelism, `must be at most ${most} with completionMode: Indexed`);
-  if (isMany && !isSet(failed)) required(failed, `more than ${MOST_INDEXES} completions need it`);
-  const mostFailed = isSet(completions) ? Math.min(amount, most) : most;
-  if ((integer(failed) ?? 0) > mostFailed) invalid(failed, `must be at most ${mostFailed}`);
-  const success = get(spec, 'successPolicy');
-  if (isSet(success) && isSet(completions)) checkSuccessPolicy(success, amount);
+  if ((parallelism.integer ?? 0) > most) parallelism.invalid(`must be at most ${most} with completionMode: Indexed`);
+  if (isMany && !failed.isSet) failed.required(`more than ${MOST_INDEXES} completions need it`);
+  const mostFailed = completions.isSet ? Math.min(amount, most) : most;
+  if ((failed.integer ?? 0) > mostFailed) failed.invalid(`must be at most ${mostFailed}`);
+  const success = spec.get('successPolicy');
+  if (success.isSet && completions.isSet) checkSuccessPolicy(success, amount);
 }
 
 function checkSuccessPolicy(policy: Field, completions: number): void {
-  const rules = get(policy, 'rules');
-  atMost(rules, 20);
-  for (const entry of items(rules)) {
-    const indexes = get(entry, 'succeededIndexes');
-    const count = get(entry, 'succeededCount');
-    if (!isSet(indexes) && !isSet(count)) {
-      report(entry, 'WrongChoice', `${nameOf(entry)} needs succeededIndexes or succeededCount`);
+  const rules = policy.get('rules');
+  rules.atMost(20);
+  for (const entry of rules.items()) {
+    const indexes = entry.get('succeededIndexes');
+    const count = entry.get('succeededCount');
+    if (!indexes.isSet && !count.isSet) {
+      entry.report('WrongChoice', `${entry.name} needs succeededIndexes or succeededCount`);
     }
-    const found = text(indexes);
+    const found = indexes.text;
     const total = found === undefined ? completions : countIndexes(found, completions);
     if (total === undefined) {
-      invalid(indexes, `must be rising indexes and ranges below ${completions}, like "0,2-4"`);
+      indexes.invalid(`must be rising indexes and ranges below ${completions}, like "0,2-4"`);
       continue;
     }
-    inRange(count, 0);
-    if ((integer(count) ?? 0) > total) invalid(count, `must be at most ${total}, the number of the indexes`);
+    count.inRange(0);
+    if ((count.integer ?? 0) > total) count.invalid(`must be at most ${total}, the number of the indexes`);
   }
 }
 
@@ -197,46 +176,44 @@ function countIndexes(text: string, completions: number): number | undefined {
 }
 
 function checkFailurePolicy(policy: Field, spec: Field): void {
-  const rules = items(get(policy, 'rules'));
-  atMost(get(policy, 'rules'), 20);
-  const names = allContainers(getIn(spec, 'template', 'spec')).flatMap(
-    (container) => text(get(container, 'name')) ?? [],
-  );
+  const rules = policy.get('rules').items();
+  policy.get('rules').atMost(20);
+  const names = allContainers(spec.getIn('template', 'spec')).flatMap((container) => container.get('name').text ?? []);
   for (const entry of rules) {
-    const action = get(entry, 'action');
-    if (action.value === 'FailIndex' && !isSet(get(spec, 'backoffLimitPerIndex'))) {
-      invalid(action, 'needs backoffLimitPerIndex in the Job');
+    const action = entry.get('action');
+    if (action.value === 'FailIndex' && !spec.get('backoffLimitPerIndex').isSet) {
+      action.invalid('needs backoffLimitPerIndex in the Job');
     }
-    const codes = get(entry, 'onExitCodes');
-    const conditions = get(entry, 'onPodConditions');
-    if (isSet(codes) === !isEmpty(conditions)) {
-      report(entry, 'WrongChoice', `${nameOf(entry)} needs either onExitCodes or onPodConditions`);
+    const codes = entry.get('onExitCodes');
+    const conditions = entry.get('onPodConditions');
+    if (codes.isSet === !conditions.isEmpty) {
+      entry.report('WrongChoice', `${entry.name} needs either onExitCodes or onPodConditions`);
     }
-    if (isSet(codes)) checkExitCodes(codes, names);
-    atMost(conditions, 20);
-    for (const condition of items(conditions)) {
-      hasForm(get(condition, 'type'), qualifiedNameRule);
-      oneOf(get(condition, 'status'), ['True', 'False', 'Unknown']);
+    if (codes.isSet) checkExitCodes(codes, names);
+    conditions.atMost(20);
+    for (const condition of conditions.items()) {
+      condition.get('type').hasForm(qualifiedNameRule);
+      condition.get('status').oneOf(['True', 'False', 'Unknown']);
     }
   }
 }
 
 function checkExitCodes(codes: Field, names: readonly string[]): void {
-  const operator = get(codes, 'operator');
-  const container = get(codes, 'containerName');
-  const name = text(container);
+  const operator = codes.get('operator');
+  const container = codes.get('containerName');
+  const name = container.text;
   if (name !== undefined && !names.includes(name)) {
-    const message = `${nameOf(container)} is ${JSON.stringify(name)}, but the template has no container of this name`;
-    report(container, 'UnknownReference', message, { hint: didYouMean(name, names) });
+    const message = `${container.name} is ${JSON.stringify(name)}, but the template has no container of this name`;
+    container.report('UnknownReference', message, { hint: didYouMean(name, names) });
   }
-  const list = get(codes, 'values');
-  const values = items(list);
-  atMost(list, 255);
+  const list = codes.get('values');
+  const values = list.items();
+  list.atMost(255);
   for (const [index, value] of values.entries()) {
-    const code = integer(value);
-    const before = index === 0 ? undefined : integer(values[index - 1] ?? value);
-    if (code === 0 && operator.value === 'In') invalid(value, 'must not be 0 with the operator In');
+    const code = value.integer;
+    const before = index === 0 ? undefined : (values[index - 1] ?? value).integer;
+    if (code === 0 && operator.value === 'In') value.invalid('must not be 0 with the operator In');
     if (code !== undefined && before !== undefined && code <= before)
-      invalid(value, `must be above ${before}, the value before it`);
+      value.invalid(`must be above ${before}, the value before it`);
   }
 }

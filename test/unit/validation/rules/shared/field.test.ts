@@ -1,27 +1,15 @@
 import { expect, it } from 'vitest';
-import {
-  duplicate,
-  forbidden,
-  get,
-  getIn,
-  inRange,
-  invalid,
-  items,
-  members,
-  notSupported,
-  required,
-  rule,
-} from '../../../../../src/validation/rules/shared/field.ts';
+import { rule } from '../../../../../src/validation/rules/shared/field.ts';
 import { checkLabelSelector, selectorMatches } from '../../../../../src/validation/rules/shared/selectors.ts';
 
 it('reports problems with paths and plain sentences', () => {
   const check = rule((root) => {
-    const spec = get(root, 'spec');
-    inRange(get(spec, 'replicas'), 0);
-    required(get(spec, 'template'));
-    for (const item of items(get(spec, 'list'))) duplicate(get(item, 'name'));
-    for (const member of members(get(spec, 'words'))) notSupported(member, ['Always', 'Never']);
-    forbidden(get(spec, 'other'), 'with replicas');
+    const spec = root.get('spec');
+    spec.get('replicas').inRange(0);
+    spec.get('template').required();
+    for (const item of spec.get('list').items()) item.get('name').duplicate();
+    for (const member of spec.get('words').members()) member.notSupported(['Always', 'Never']);
+    spec.get('other').forbidden('with replicas');
   });
   const problems = check({
     kind: 'Thing',
@@ -65,24 +53,24 @@ it('reports problems with paths and plain sentences', () => {
 });
 
 it('never quotes a value of a Secret', () => {
-  const check = rule((root) => invalid(getIn(root, 'stringData', 'password'), 'must be longer'));
+  const check = rule((root) => root.getIn('stringData', 'password').invalid('must be longer'));
   const [problem] = check({ kind: 'Secret', stringData: { password: 'hunter2' } });
   expect(problem?.message).toBe('stringData.password must be longer');
 });
 
 it('tolerates every wrong type', () => {
   const check = rule((root) => {
-    const field = getIn(root, 'a', 'b', 'c');
-    inRange(field, 0);
+    const field = root.getIn('a', 'b', 'c');
+    field.inRange(0);
     checkLabelSelector(field);
     selectorMatches(field, field);
-    expect([items(field), members(field)]).toEqual([[], []]);
+    expect([field.items(), field.members()]).toEqual([[], []]);
   });
   for (const a of [null, 1, 'x', [], [1], { b: null }, { b: [] }, { b: 'x' }]) expect(check({ a })).toEqual([]);
 });
 
 it('checks label selectors, and whether they match', () => {
-  const check = rule((root) => checkLabelSelector(get(root, 'selector')));
+  const check = rule((root) => checkLabelSelector(root.get('selector')));
   const reasons = check({
     selector: {
       matchLabels: { 'a b': 'x', good: 'not good' },
@@ -106,7 +94,7 @@ it('checks label selectors, and whether they match', () => {
   const matches = (selector: object, labels: object) => {
     let found: boolean | undefined;
     rule((root) => {
-      found = selectorMatches(get(root, 'selector'), get(root, 'labels'));
+      found = selectorMatches(root.get('selector'), root.get('labels'));
     })(JSON.parse(JSON.stringify({ selector, labels })));
     return found;
   };
