@@ -10,7 +10,7 @@ export interface Manifest {
 
 const ENDPOINTS = 5;
 
-/** That many headless Services, and an EndpointSlice with five endpoints for each. */
+/** A number of headless Services, and an EndpointSlice with five endpoints for each. */
 export function servicesWithEndpoints(count: number, namespace: string): readonly Manifest[] {
   return Array.from({ length: count }, (_, index) => [
     service(`svc-${index}`, namespace),
@@ -42,7 +42,7 @@ function endpointSlice(service: string, namespace: string, index: number): Manif
   };
 }
 
-/** That many Deployments as a cluster's own people make them, with labels, environment and probes. */
+/** A number of Deployments as a cluster's own people make them, with labels, environment and probes. */
 export function deployments(count: number, namespace: string): readonly Manifest[] {
   return Array.from({ length: count }, (_, index) => {
     const name = `app-${index}`;

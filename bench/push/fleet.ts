@@ -39,7 +39,7 @@ interface PushOptions {
   readonly serverEnv?: Readonly<Record<string, string>>;
 }
 
-/** Starts the servers; a repository declares that many clusters and one ConfigMap for all of them. */
+/** Starts the servers; a repository declares this number of clusters and one ConfigMap for all of them. */
 export async function startPushFleet(
   folder: string,
   agents: number,

@@ -62,8 +62,8 @@ export interface SentObjectView {
 /**
  * Why an object was sent: the cluster had nothing of the fleet (`firstContact`), an approval, a new revision of its file's source, a new
  * revision that has changed only where it goes (`placement`), what lives in other clusters (`live`), its loss in the cluster
- * (`restored`), or none of these (`other`). A revision that has not changed its files since it was sent last is no reason, as far
- * as the log goes back.
+ * (`restored`), or none of these (`other`). As far as the log goes back,
+ * a revision is no reason if its files have not changed since the object was sent last.
  */
 export type ChangeReason = 'firstContact' | 'approval' | 'revision' | 'placement' | 'live' | 'restored' | 'other';
 

@@ -4,6 +4,6 @@ import type { Roots } from './roots.ts';
 /** The process of the complete program, which can start every root of the core. */
 export interface CliContext extends ProcessContext {
   readonly roots: Roots;
-  /** Completion waits so long for the server, in seconds; absent: half a second. */
+  /** Seconds for which completion waits for the server; absent: half a second. */
   readonly completionSeconds?: number;
 }

@@ -51,8 +51,8 @@ export class CliCommand extends Command {
   }
 
   /**
-   * Other programs append names of files of a repository to the command line. An option that is also the name of a file is
-   * refused, as long as `--` does not say which of the two it is: the author of the repository must not choose options.
+   * Other programs append names of files of a repository to the command line. Without `--` before it, an option that is also the
+   * name of a file is refused: the author of the repository must not choose options.
    */
   takesFileNames(): this {
     this.#takesFileNames = true;
@@ -157,7 +157,7 @@ function isFile(location: string): boolean {
   }
 }
 
-/** A process may take so long to end, unless more is due: less than the 30 seconds that Kubernetes gives a Pod by default. */
+/** Time for a process to end, unless more is due: less than the 30 seconds that Kubernetes gives a Pod by default. */
 export const END_MS = 25_000;
 
 /**

@@ -4,7 +4,10 @@ import { END_MS, type ProcessContext } from './command.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Shows each row that is new or has changed, and names those that are gone if they are asked for, until a signal stops the process. Waits while the server does not answer. */
+/**
+ * Shows new and changed rows until a signal stops the process, and names the rows that are gone if they are asked for. Waits while
+ * the server does not answer.
+ */
 export async function follow<Row>(
   context: ProcessContext,
   first: readonly Row[],

@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
-/** A process that has said its last word may be held so long by what it has left open. */
+/** Time for which something that was left open may hold a process that has nothing more to say. */
 const LINGER_MS = 3_000;
 
 /**

@@ -26,14 +26,14 @@ interface Process {
   readonly signal: AbortSignal;
   /** For the log: `server`, `agent`. */
   readonly what: string;
-  /** So long all parts together may take to close. */
+  /** Time for all parts together to close. */
   readonly closeMs: number;
   readonly opening?: RunIo['opening'] | undefined;
 }
 
-/** The end waits so long for a part that is being opened. */
+/** Time for which the end waits for a part that is being opened. */
 const OPENING_MS = 3_000;
-/** So long each of the other parts may still take when the time of all has passed. */
+/** Time that each of the other parts still has when the time of all has passed. */
 const LAST_MS = 500;
 
 interface Open {

@@ -6,8 +6,8 @@ import type { RunIo } from './options.ts';
 export type Needed = readonly [option: string, path: string | undefined, kind: 'file' | 'folder', todo: string];
 
 /**
- * Rejects with what to do if something is missing that an option names, where a person waits at a terminal. Elsewhere nothing is
- * looked at: in a Pod a volume can come later than the process, which waits for it.
+ * At a terminal: rejects with what to do if something that an option names is missing. Elsewhere nothing is looked at: in a Pod a
+ * volume can come later than the process, which waits for it.
  */
 export async function refuseMissing(needed: readonly Needed[], { isTerminal, cwd }: RunIo): Promise<void> {
   if (isTerminal !== true) return;

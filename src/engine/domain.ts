@@ -80,7 +80,7 @@ export interface Domain<Parts extends DomainParts = DomainParts> {
 /** What a domain can read. */
 export interface DomainCore {
   readonly inputs: EngineInputs;
-  /** Of the sources that have some. Partition empty, key the source. */
+  /** The rights of the sources that have some. Partition empty, key the source. */
   readonly rights: Derived<SourceRights>;
   /** The documents of all readable files. */
   readonly documents: Derived<DocumentValue>;

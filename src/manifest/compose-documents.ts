@@ -55,7 +55,7 @@ export interface YamlChild {
   readonly empty: boolean;
 }
 
-/** The documents that can be judged, and all problems of the text. Of a key that is there twice the last value counts. */
+/** The documents that can be judged, and all problems of the text. The last value of a repeated key counts. */
 export interface YamlReading {
   readonly documents: readonly YamlDocument[];
   readonly problems: readonly TextProblem[];

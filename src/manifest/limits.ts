@@ -5,8 +5,8 @@ export interface DecodeLimits {
   /** Documents in one file; each item of a List counts. */
   readonly maxDocuments: number;
   /**
-   * Values (scalars, lists, mappings, keys) in one file; an alias counts as the value of its anchor. Before it is parsed, a
-   * file is refused if it has more than twice as many places where a value can begin.
+   * Values (scalars, lists, mappings, keys) in one file; an alias counts as the value of its anchor. A file is refused unparsed if
+   * values can begin at more than twice this number of places.
    */
   readonly maxNodes: number;
   /** Nesting of lists and mappings, also through aliases. At most 100. */

@@ -11,9 +11,9 @@ const isPlace = maskOf(BEFORE_VALUES);
 const endsDash = maskOf(AFTER_DASH);
 
 /**
- * The problem of a text with more than twice as many places where a value can begin as it may have values; undefined: it has
- * fewer. Parsers build all their events before anything can count them, a few for each place: so this bounds their memory
- * and time. It takes one pass, and counts too many places rather than too few: those in texts, quotes and comments too.
+ * The problem of a text in which values can begin at more than twice `maxNodes` places; undefined: there are fewer. Parsers build
+ * all their events before anything can count them, a few for each place: so this bounds their memory and time. It takes one pass,
+ * and counts too many places rather than too few: also places in texts, quotes and comments.
  */
 export function tooManyPlaces(text: string, { maxNodes }: DecodeLimits): TextProblem | undefined {
   const most = 2 * maxNodes;

@@ -91,7 +91,7 @@ function childrenOf(document: YamlDocument, parent: number): ReadonlyMap<string 
   for (let index = 0; at < events.length && events[at]?.type !== yaml.EVENT_POP; index += 1) {
     const value = isMapping ? afterNode(events, at) : at;
     const step = isMapping ? keyText(text, events, at) : index;
-    // Of equal keys the last one counts.
+    // The last of equal keys counts.
     if (step !== undefined) found.set(step, { key: at, value, empty: isEmpty(events, value) });
     at = afterNode(events, value);
   }

@@ -18,7 +18,7 @@ export interface FileDocuments {
   /** Without syntax errors. */
   readonly documents: readonly YamlDocument[];
   readonly findings: readonly Finding[];
-  /** The finding at the place of the field, which names what is written there if the message shows what it is read as. */
+  /** The finding at the place of the field. If its message shows a value as read, it also names the value as written. */
   place(document: YamlDocument, problem: FieldProblem): Finding;
   /** The size of a document's value. */
   sizeOf(document: YamlDocument): ValueSize;

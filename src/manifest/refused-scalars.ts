@@ -46,7 +46,7 @@ export function refusedKey(text: string, event: ScalarEvent, offset: number): Re
 }
 
 /**
- * The message for a key that is there twice, which names the key as it is written, and as it is read if that differs.
+ * The message for a repeated key. It names the key as written, and also as read if the two differ.
  *
  * @param key as it is read; undefined: it must not be named
  */

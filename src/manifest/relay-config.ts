@@ -117,7 +117,7 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
   const store = readStore(document, refuse);
   const config = {
     dataDirectory,
-    // Of two declarations of one thing, a repository's wins over a custom resource, in any order of the configuration.
+    // A repository's declaration wins over a custom resource, in any order of the configuration.
     sources: sources.toSorted((a, b) => Number(a.type === 'kubernetes') - Number(b.type === 'kubernetes')),
     store,
     replicas: readReplicas(document, store, refuse),

@@ -6,7 +6,7 @@ import { type ScalarAt, scalarsIn } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
 import type { Finding } from './read-file.ts';
 
-/** Of a file with more scalars that YAML 1.2 reads differently, all warnings stay: each costs a check of its manifest. */
+/** Most such scalars of a file that are checked: each costs a check of its manifest. All warnings stay if there are more. */
 const MAX_SCALARS = 1_000;
 
 /**

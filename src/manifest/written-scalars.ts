@@ -10,8 +10,8 @@ import type { FieldProblem } from './problem.ts';
 import { mayHoldSecret } from './secret-text.ts';
 
 /**
- * Makes a function that adds to a problem what stands in the file, where the message shows what it is read as: `true` for `yes`,
- * `131071` for `0x1FFFF`. The keys of the path count too. Nothing is added in a text that may hold a Secret.
+ * Makes a function that adds values as written to a problem whose message shows them as read: `true` for `yes`, `131071` for
+ * `0x1FFFF`. The keys of the path count too. Nothing is added in a text that may hold a Secret.
  */
 export function createWrittenScalars(): (document: YamlDocument, problem: FieldProblem) => FieldProblem {
   let known: { readonly text: string; readonly isSecret: boolean } | undefined;
@@ -39,7 +39,7 @@ function keyReadings(document: YamlDocument, { path, message }: FieldProblem): r
   });
 }
 
-/** The value, if it is written otherwise than the message shows it, or if tools that read YAML 1.2 take it for something else. */
+/** The value, if the message does not show it as written, or if YAML 1.2 reads it differently. */
 function valueReading(document: YamlDocument, { path, reason, message }: FieldProblem): string | undefined {
   const found = valueAt(document.value, path);
   if (typeof found !== 'boolean' && typeof found !== 'number') return undefined;

@@ -9,8 +9,8 @@ export interface FileTree {
   /** The folder, for people. */
   readonly address: string;
   /**
-   * Walks the complete folder, except folders that begin with a dot, and lists the files that `wanted` accepts. Of a work tree of git
-   * only what git would commit, with links as links, and submodules.
+   * Walks the complete folder, except folders that begin with a dot, and lists the files that `wanted` accepts. In a work tree of git
+   * it lists only what git would commit, with links as links, and submodules.
    */
   list(wanted: (path: string) => boolean): Promise<FileTreeListing>;
   read(path: string, maxBytes: number): Promise<FileTreeContent>;

@@ -86,7 +86,7 @@ export interface TreePartFile {
   readonly ignoreSteps?: number;
   readonly isIgnored?: true;
   readonly placementSteps?: number;
-  /** Of a manifest; of its documents it has only Placements and KubernetesClusters, or all if another tool has a part of the file. */
+  /** Of a manifest: with its Placements and KubernetesClusters only, or with all documents if another tool has a part of the file. */
   readonly file?: DecodedFile;
   readonly claim?: { readonly claimant: string; readonly isWanted: boolean };
   readonly because?: string;

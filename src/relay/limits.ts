@@ -65,7 +65,7 @@ export interface RelayLimits {
   readonly registrationsNotAdmitted: Rate;
   /** Other certificate requests of one address. */
   readonly registrationsPerAddress: Rate;
-  /** Certificate requests of all authenticated clusters; and as many of all callers with the shared token. */
+  /** Certificate requests of all authenticated clusters. The same rate holds for all callers with the shared token. */
   readonly registrations: Rate;
   /** Delay of the answer to a wrong token, on a stream and in a registration. */
   readonly wrongTokenMs: number;

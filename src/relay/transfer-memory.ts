@@ -174,7 +174,7 @@ function slowest({ accounts, clock }: State): Account | undefined {
     const { held, wanted, waitsSince, began } = account;
     if (held === 0) continue;
     const rate = held / ((wanted === undefined ? clock.monotonic() : waitsSince) - began);
-    // Of equal ones the newest.
+    // The newest of equal ones counts.
     if (rate <= lowest) [found, lowest] = [account, rate];
   }
   return found;

@@ -52,7 +52,7 @@ export function createLoop(deps: LoopDeps) {
   const beginSlice = deps.beginSlice ?? (() => sliceOf(clock));
   const parts = createParts(deps.arrange);
   const isUpAfterRecord = deps.beginSlice === undefined ? everySo(RECORDS_PER_LOOK, () => isUp()) : () => isUp();
-  /** Of what is staged for the next commit, and of the commit that is under way. */
+  /** The batches of the next commit, and of the commit that is under way. */
   let next = createBatch();
   let current = next;
   /** The rest of the commit that is under way, or of its sinks. */

@@ -19,7 +19,7 @@ export interface SourceState {
 
 export type SourceTable = ReturnType<typeof createSourceTable>;
 
-/** The first commit waits so long for the first reads of the sources, in milliseconds: without them it would be computed twice. */
+/** Time for which the first commit waits for the first reads of the sources, in milliseconds: without them it would be computed twice. */
 const FIRST_READS_MS = 5_000;
 
 /** The configured sources: starts them, passes on their observations, and knows whether each was read. */

@@ -27,7 +27,7 @@ import type { PeopleApi } from './people-api.ts';
 
 /** Whether the process can do its work. Read at each request, so it must be cheap. */
 export interface Health {
-  /** `reasons`: sentences. Of a ready process at most one, which names its role. Every caller can read them: they hold no secret. */
+  /** `reasons`: sentences; at most one if the process is ready, which names its role. Every caller can read them: they hold no secret. */
   ready(): { readonly ok: boolean; readonly reasons: readonly string[] };
 }
 

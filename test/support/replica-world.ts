@@ -26,7 +26,7 @@ export interface ReplicaWorld {
   /** The leader. */
   leader(): FakeReplica;
   followers(): readonly FakeReplica[];
-  /** Lets so much time pass. */
+  /** Lets time pass. */
   pass(milliseconds?: number): Promise<void>;
 }
 

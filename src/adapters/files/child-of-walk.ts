@@ -21,7 +21,7 @@ export interface ChildOfWalk {
 
 /**
  * Judges a child of a folder of desired state. What begins with a dot is passed over, except a file or a link that is wanted by its name,
- * as the ignore file is. Of a work tree links are links, and repositories are submodules.
+ * as the ignore file is. In a work tree links are links, and repositories are submodules.
  */
 export function childOfWalk({ members, wanted }: Walk, path: string, child: Dirent): ChildOfWalk {
   const isFolder = child.isDirectory();

@@ -92,7 +92,7 @@ function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams, withConte
   };
 }
 
-/** Splits the answers: a header line `id type size` or `id missing`; after a size that many bytes and a line end. */
+/** Splits the answers: a header line `id type size` or `id missing`; after a header with a size, the bytes of the object and a line end. */
 function createBatchParser(sink: {
   readonly withContent: boolean;
   readonly request: () => Pick<Request, 'maxBytes' | 'wantsStart'> | undefined;

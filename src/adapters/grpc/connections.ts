@@ -121,7 +121,7 @@ function createPhase() {
       size -= 1;
       if (own.size === 0) networks.delete(connection.network);
     },
-    /** Of the network with the most connections; of several such networks, of the one that came first. */
+    /** The oldest connection of the network with the most; of the first such network if there are several. */
     oldestOfFullest(): Connection | undefined {
       let fullest: ReadonlySet<Connection> | undefined;
       for (const own of networks.values()) if (fullest === undefined || own.size > fullest.size) fullest = own;

@@ -30,7 +30,7 @@ interface SealKeys {
 
 /**
  * Encrypts the values of a store; record keys and value sizes stay visible. The first secret encrypts, every secret decrypts.
- * A value that was damaged, moved from another key or never sealed reads as empty bytes, which its reader treats as damaged.
+ * A value that was damaged, moved from another key or never sealed reads as empty bytes, so its reader finds it damaged.
  * A value that was sealed with an unknown secret rejects: another configuration may still need it.
  *
  * Each value has a generation. If an older value than this process knows is put back, the store counts as one that has lost

@@ -28,8 +28,8 @@ const LIFE_MS = 365 * DAY_MS;
 const RENEW_BEFORE_MS = 122 * DAY_MS;
 
 /**
- * The server's certificate in `dir` (`tls.crt`, `tls.key`), signed by the current authority. It is made if there is none,
- * if it has expired or is about to, if another authority signs now, or if it lacks one of the names.
+ * The server's certificate in `dir` (`tls.crt`, `tls.key`), signed by the current authority. A new one is made if there is none, or if
+ * it has expired or is about to expire, has another authority, or lacks one of the names.
  *
  * @param wanted further names and addresses that agents may dial
  */

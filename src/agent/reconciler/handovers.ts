@@ -28,8 +28,8 @@ interface HandoverDeps {
 export type Handovers = ReturnType<typeof createHandovers>;
 
 /**
- * Objects that give a part of their content to others: each stays as it is until those have it, so that a part whose new object is
- * refused is not lost. An object that does not exist has nothing to lose.
+ * Objects that give a part of their content to other objects. Each stays as it is until the others have the part, so that nothing is
+ * lost if another object is refused. An object that does not exist has nothing to lose.
  */
 export function createHandovers({ cluster, results, inventory, live }: HandoverDeps) {
   const waitsFor = new Map<ObjectKey, ObjectKey>();

@@ -74,8 +74,8 @@ export function createPrerequisites() {
   }
 
   /**
-   * The failed objects in a Namespace that is gone since the state before this one, and those that were refused since theirs was being
-   * deleted, if there is a new one.
+   * The failed objects of Namespaces that are gone since the state before this one, and of new Namespaces if they were refused
+   * because an old Namespace of the name was being deleted.
    */
   function renewedIn({ changed, objects }: LiveState): readonly ObjectKey[] {
     const [gone, whole] = [new Set<ObjectKey>(), new Set<ObjectKey>()];

@@ -11,7 +11,7 @@ export function auditCommand(context: CliContext): CliCommand {
     .description(
       'Shows the end of the audit log of the server that is asked, newest last: every request to change something, with who made it and whether it was done or refused. Each of several servers keeps its own log of the requests that it received; the column SERVER names it. Ask each of them (--api). Needs the role operate. Rotated files lie beside the log, and are shown as well.',
     )
-    .option('--limit <count>', 'as many of the newest entries', wholeNumber(1, 10_000), 100)
+    .option('--limit <count>', 'number of entries to list, the newest', wholeNumber(1, 10_000), 100)
     .examples([
       ['fleetrelay audit', 'what people did last'],
       ['fleetrelay audit --limit 1000 -o json', 'more of it, for programs'],

@@ -94,7 +94,7 @@ export function historyCommand(context: CliContext): CliCommand {
     )
     .argument('<cluster>', 'name of a cluster', clusterName)
     .argument('[object]', 'KIND/NAMESPACE/NAME or KIND/NAME: only what was sent of it')
-    .option('--limit <count>', 'as many of the newest deltas', wholeNumber(1, 1_000), 20)
+    .option('--limit <count>', 'number of deltas to list, the newest', wholeNumber(1, 1_000), 20)
     .option(
       '--since <time>',
       'only what was sent since then: a time of RFC 3339, or a duration such as 2h',

@@ -16,7 +16,7 @@ import { startAgentHealth } from './agent-health.ts';
 import { createAgentMeter } from './agent-metrics.ts';
 import { createLinkedAgent } from './linked-agent.ts';
 
-/** So long an agent may take to close: less than the 30 seconds of a Pod. */
+/** Time for an agent to close: less than the 30 seconds of a Pod. */
 const CLOSE_MS = 15_000;
 
 /** Runs the agent of one cluster until the signal. Resolves with the exit code; rejects with a text for a person. */

@@ -26,7 +26,7 @@ export interface EnrolmentRequest {
   /** Seconds from now. */
   readonly validFor: number;
   readonly singleUse: boolean;
-  /** A token that the agent has: it is printed again if it is as good as a new one for half of that time. */
+  /** A token that the agent has. It is printed again if it holds for at least half of `validFor` and is otherwise like a new one. */
   readonly present?: string | undefined;
 }
 

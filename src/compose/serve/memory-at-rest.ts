@@ -27,7 +27,7 @@ const SAVES_FOR = 15;
 /** From this size on the heap grows slowly: a quarter of garbage costs little memory in a small heap, and much in a large one. */
 const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
 const GROWS_BY_PERCENT = 25;
-/** Before that many looks V8 sees to it: almost all that a start makes stays, so its collections find little. */
+/** Looks before which V8 is left alone: almost all that a start makes stays, so collections would find little. */
 const GROWS_AFTER = 30;
 /** Interval of the memory saver while the process rests, in looks: ten minutes. */
 const SAVES_EVERY = 300;

@@ -39,7 +39,7 @@ import { allowsForksOf, openHooks } from './pull-requests.ts';
 import { type OpenedRelay, openRelay } from './relay.ts';
 import { openSigners, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
 
-/** So long the parts may take to close: the relay waits ten seconds for deltas in flight, the last status as long. */
+/** Time for the parts to close: the relay waits ten seconds for deltas in flight, and so does the last status. */
 const CLOSE_MS = 40_000;
 const LAST_STATUS_MS = 10_000;
 

@@ -37,7 +37,7 @@ export interface ValidationRequest extends SourceChoice {
   readonly findsFixes?: boolean;
   /** The lines of findings are returned as well. */
   readonly excerpts?: boolean;
-  /** Threads that check files; as many as there are processors if that saves time, unless set. The report never depends on it. */
+  /** Threads that check files. Default: one for each processor if that saves time. The report never depends on it. */
   readonly threads?: number;
   /** Called from time to time. `total` is undefined while the folders are listed. */
   readonly progress?: (done: number, total: number | undefined) => void;

@@ -6,7 +6,7 @@ import { selfAndAncestors } from '../../model/text/glob.ts';
 import type { JsonValue } from '../../model/text/json.ts';
 import type { ToolFolders } from '../../sources/tree/tool-folders.ts';
 
-/** A file that kustomize reads as manifests, so that it is checked, and that is no desired state here. */
+/** A file that kustomize reads as manifests. It is checked, and is no desired state. */
 export interface KustomizeResource {
   /** A kustomization changes its fields, so that it can lack some. */
   readonly isPatched: boolean;
@@ -32,7 +32,7 @@ export function kustomizeResources(tools: ToolFolders): (path: string) => Kustom
     const around = foldersOf(path);
     if (around.some((folder) => charts.has(folder))) return undefined;
     if (!isListed && (others.has(path) || around.some((folder) => others.has(folder)))) return undefined;
-    // Of a folder that it is given, kustomize reads what the kustomization there lists.
+    // kustomize reads what the kustomization of a given folder lists.
     if (!isListed && around.some((folder) => listed.has(folder) && folders.has(folder))) return undefined;
     return { isPatched: liesIn(patched, path), isNamed: liesIn(named, path) };
   };

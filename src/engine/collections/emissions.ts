@@ -115,7 +115,7 @@ function hasSameEmissions(
   earlier: readonly Emission[],
   emissions: readonly Emission[],
 ): boolean {
-  // Of an entry with one emitter the value and the scope tell a change.
+  // The value and the scope tell a change of an entry with one emitter.
   const isKnown = (list: readonly Emission[]): readonly Emission[] => (store.gathers || list.length > 1 ? list : none);
   const [before, after] = [isKnown(earlier), isKnown(emissions)];
   if (before.length !== after.length) return false;

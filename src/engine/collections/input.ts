@@ -165,7 +165,7 @@ function writeInput(cell: Cell, { value, provenance }: Write): void {
   const before = cell.value;
   const scopeBefore = scopeOfCell(cell);
   cell.origin = provenance;
-  // Of equal values the old object stays, so that comparisons by identity see no change.
+  // The old object stays if the new one is equal, so that comparisons by identity see no change.
   if (!sameValue(cell.partition.store, before, value)) {
     writeValue(cell, value);
     changed(cell, before, scopeBefore, scopeOfCell(cell) !== scopeBefore);

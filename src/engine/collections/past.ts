@@ -73,7 +73,7 @@ function createChanges() {
   /** Cells alone were absent. */
   const changes: (Cell | Changed)[] = [];
   const moved: Cell[] = [];
-  /** Of each moved cell the group that it has joined; in a list, the group that it has left. */
+  /** For each moved cell: the group that it has joined, or in a list the group that it has left. */
   const groups: (Group | readonly [Group])[] = [];
   /** Partitions that have changed; `placed`: how many of them were folded. */
   const partitions: Partition[] = [];

@@ -109,8 +109,8 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
 
 /**
  * Derives the removals that have passed and are counted, but wait for the last delta of a large change: they are not judged again,
- * as if they were sent already. Judged again are one whose count is lost, one whose object was declared again, and all of them if a
- * limit is tighter than when they passed: tightening works at once. What is held then stays held.
+ * as if they were sent already. A removal is judged again if its count is lost or its object was declared again; all are judged again
+ * if a limit is tighter than when they passed, so tightening works at once. A removal that is held then stays held.
  */
 function deriveLeaving(graph: Graph, { departures, ledger, decisions, candidates, limits, heldRemovals }: GuardInputs) {
   const removals = graph.derive<Departure, boolean>({

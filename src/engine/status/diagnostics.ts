@@ -154,7 +154,7 @@ function leftOut({ indexes, placements, placementIndexes }: Engine): readonly En
   });
 }
 
-/** Of the Placements of a source that match a path until the limit is exceeded, in canonical order, the one with the most steps. */
+/** The Placement with the most steps among the Placements of a source that match a path in canonical order until the limit is exceeded. */
 function costliestOf(
   source: string,
   path: string,

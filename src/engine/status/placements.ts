@@ -68,7 +68,7 @@ interface Counts {
 interface Counted {
   readonly clusters: Map<string, Counts>;
   readonly total: Counts;
-  /** Of the objects whose cause is their own the first in order of state, cluster and key. */
+  /** The first object with a cause of its own, in order of state, cluster and key. */
   example: Example | undefined;
   /** The example was removed or changed: the next one must be searched. */
   isExampleGone: boolean;

@@ -56,7 +56,7 @@ export function toldFields(key: ObjectKey, fields: readonly string[]): readonly 
   return short([...new Set(told)].filter((field) => field !== ''));
 }
 
-/** As many names as are told, and as much of each. */
+/** Most names that are told, and most characters of each. */
 export function short(names: readonly string[]): readonly string[] {
   return names.slice(0, MOST_DRIFT_FIELDS).map((name) => cutText(name, LONGEST_TEXT));
 }

@@ -54,7 +54,7 @@ export const findings = {
     meaning: 'The object has more values, levels or bytes than the relay carries in one object.',
   },
 
-  // Of these four a finding is an error where desired state is wanted of the file.
+  // These four are errors where the file is wanted as desired state.
   HelmChart: { code: 'FR1030', meaning: 'The folder is a Helm chart, which is not rendered.', severity: 'warning' },
   Kustomization: {
     code: 'FR1031',

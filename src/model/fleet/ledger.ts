@@ -33,8 +33,8 @@ export interface LedgerEntry extends ObjectMeta {
 }
 
 /**
- * Other sources that declare a key and clusters that its value may depend on, as far as the ledger entry does not name them.
- * A source stays until a complete read of it omits the key.
+ * What the ledger entry of a key does not name: other sources that declare the key, and clusters that its value may depend on. A
+ * source stays until a complete read of it omits the key.
  */
 export type Contenders = ObjectMeta;
 

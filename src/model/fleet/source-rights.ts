@@ -47,7 +47,7 @@ export interface RightsRefusal {
 
 /**
  * The rights of each source, in the order of the sources. An only source without `allow` has none, and so may do everything.
- * Of several sources the first one may declare everything, and the others all but the kinds of the first source.
+ * The first source may declare everything, and the others all but the kinds of the first source.
  */
 export function rightsOfSources(
   sources: readonly { readonly name: string; readonly allow?: SourceAllow }[],

@@ -70,7 +70,7 @@ export function createLineLimit(monotonic: () => number, rate: Rate): LineLimit 
       leftOut.delete(key);
       return count === 0 ? {} : { leftOut: count };
     }
-    // The limit remembers as many keys.
+    // The limit remembers the same number of keys.
     if (leftOut.size >= MOST_KEYS) leftOut.clear();
     leftOut.set(key, count + 1);
     return undefined;

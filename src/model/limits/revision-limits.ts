@@ -1,4 +1,4 @@
-/** What one revision of a source may hold. Of files that are not read only the paths count. */
+/** What one revision of a source may hold. Files that are not read count by their paths alone. */
 export interface RevisionLimits {
   /** Files and folders, manifests or not. */
   readonly entries: number;

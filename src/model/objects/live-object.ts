@@ -5,8 +5,8 @@ import { PackedText, type Place } from '../values/packed-texts.ts';
 import type { ObjectKey } from './object-key.ts';
 
 /**
- * A live object that keeps its content as text, which takes a third of the memory and whose size a sender cannot multiply by
- * many small elements. The value is parsed on access, because most objects are never read, and stays while it is among those that
+ * A live object that keeps its content as text: text takes a third of the memory, and a sender cannot multiply its size by many
+ * small elements. The value is parsed on access, because most objects are never read, and is kept while it is among the values that
  * were read last. `value`: the parsed text, if it is known.
  */
 export function liveObjectOf(key: ObjectKey, digest: Digest, text: string, value?: JsonObject): LiveObject {

@@ -90,7 +90,7 @@ export function sizeOf(value: JsonValue): ValueSize {
   return count;
 }
 
-/** A text that aliases repeat is counted once if it is so long. */
+/** Length from which a text that aliases repeat is counted once. */
 const LONG = 256;
 /** Characters that stand for themselves in JSON. Others may be escaped, as half of a surrogate pair is that stands alone. */
 const PLAIN = /^[ !#-[\]-\ud7ff]*$/;

@@ -5,7 +5,7 @@ export const ACCEPTANCES_FILE = 'acceptances.json';
 
 /** Agents that wait for one name; a person cannot tell more of them apart. */
 const MOST_WAITING = 5;
-/** An agent that has not asked again for so long does not wait any more, in milliseconds. */
+/** Milliseconds after its last request when an agent does not wait any more. */
 const WAITS_MS = 60 * 60 * 1000;
 /** An accepted agent that has not enrolled within this time has to be accepted again, in milliseconds. */
 const ACCEPTED_MS = 24 * 60 * 60 * 1000;

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { MIN_SECRET_BYTES } from './tokens.ts';
 
-/** The agent that has used a single-use token gets the same answer again for so long, in milliseconds. */
+/** Milliseconds for which an agent that has used a single-use token gets the same answer again. */
 export const SAME_ANSWER_MS = 10 * 60 * 1000;
 
 /** Generation, expiry in seconds since 1970, the id of a single-use token or nothing, and the proof of it all. */

@@ -22,7 +22,7 @@ const uses: RecordKind<Use> = {
   repair:
     'restore it, or remove it and renew the tokens of clusters whose single-use tokens were used in the last days',
   read: readUse,
-  // Of two replicas that were asked at once, the earlier one counts at both.
+  // If two replicas were asked at once, the earlier one counts at both.
   join: (one, other) => {
     if (one.key === other.key && one.at === other.at) return one.certificate === '' ? other : one;
     return one.at < other.at || (one.at === other.at && one.key < other.key) ? one : other;

@@ -67,7 +67,7 @@ function measurePart(part: Uint8Array): PartMeasure {
     record.enter(outer);
     if (!record.next()) throw new ProtocolError('MalformedChunk', 'a record without content');
     do {
-      // A record has one kind. Of several the last one counts, and each is decoded.
+      // A record has one kind. If there are several, the last one counts, and each is decoded.
       records += 1;
       if (records > PART_RECORDS) throw tooLarge(`a chunk of more than ${PART_RECORDS} records`);
       if (record.type !== WireType.LengthDelimited) continue;

@@ -49,7 +49,7 @@ export async function explain(
       : explainNamedObject(deps, cluster, name, part);
   }
   const found = findEntity(kind, entityName(name), scope);
-  // Of one name, an object of the cluster comes before an entity, and an entity before a declaration.
+  // An object of the cluster comes before an entity of its name, and an entity before a declaration.
   if (cluster !== undefined && mesh === undefined) {
     const isObject = findObject(deps.engine, cluster, name).type !== 'none';
     if (isObject || found.type === 'none') return explainNamedObject(deps, cluster, name, part);

@@ -13,7 +13,7 @@ type HistoryDeps = Pick<ServerCore, 'engine' | 'store' | 'fleet' | 'clock' | 'lo
   readonly ledger: Pick<Ledger, 'recordsOf' | 'registration'>;
 };
 
-/** Outcomes of objects are written together, so long after the first of them. */
+/** Milliseconds after the first outcome of an object until outcomes are written together. */
 const GATHER_MS = 1_000;
 /** One cluster whose agent is or was connected to this server. */
 interface Followed {

@@ -16,7 +16,7 @@ export const MOST_OBJECTS = 100;
 export const MOST_OBJECT_BYTES = 16 << 10;
 /** Length of a message. */
 export const MOST_MESSAGE = 200;
-/** A delta takes so much with what became of it: later messages are left out. So it fits into the bound of the log. */
+/** Most bytes of a delta with what became of it: later messages are left out. So it fits into the bound of the log. */
 export const MOST_DELTA_BYTES = 48 << 10;
 
 /** How far an object has got, by the agent's results. */

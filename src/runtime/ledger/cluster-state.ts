@@ -81,7 +81,7 @@ export function stageClusterMap<Kind extends ClusterMapKind>(
   const replaced: LiveObject[] = [];
   for (const [key, value] of changes) {
     const before = kind === 'live' ? engine.inputs.live.latest(cluster, key) : undefined;
-    // Of two equal objects the input keeps the one that it has.
+    // The input keeps the object that it has if the other one is equal.
     const isKept = before !== undefined && before.digest === (value as LiveObject | null)?.digest;
     if (before !== undefined && before !== value) replaced.push(isKept ? (value as LiveObject) : before);
     if (value === null) input.delete(cluster, key);

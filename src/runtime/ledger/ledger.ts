@@ -139,8 +139,8 @@ function createAdmittedRevisions({ records, fleet }: LedgerDeps) {
 }
 
 /**
- * Returns a function that writes the maps of a cluster that no replica serves once, after the store has lost them, as long as
- * `unchanged` holds. At most one such write per cluster at a time.
+ * Returns a function that writes the maps of a cluster once after the store has lost them, for clusters that no replica serves. The
+ * write is refused unless `unchanged` holds. At most one write per cluster at a time.
  */
 function createRestoring(journal: Journal, { write }: Pick<ReturnType<typeof createClusterState>, 'write'>) {
   const restoring = new Set<string>();

@@ -22,8 +22,8 @@ const MOST_WAITING = 100;
 const READY_MS = 1_000;
 
 /**
- * Pull requests that wait to be planned. Of each source one at a time is worked on, by the leader, in the order of arrival. A pull
- * request that is requested again waits once; if it is being worked on, that work is aborted, so the newest state wins.
+ * Pull requests that wait to be planned. The leader works on one at a time of each source, in the order of arrival. A pull request
+ * that is requested again waits once; if it is being worked on, that work is aborted, so the newest state wins.
  */
 export function createPullRequestQueue(deps: QueueDeps, sources: readonly SourceName[]) {
   const { store } = deps;

@@ -2,8 +2,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ApprovalRecord } from '../ledger/records.ts';
 
 /**
- * The approvals that have ended, as the leader has written them: a store that becomes an older copy has them again as if they had
- * not, and the leader that knows it may be lost with the newer copy. A record that is missing says nothing: the store may have lost it.
+ * The approvals that have ended, as the leader has written them. If the store becomes an older copy, it has them again as not ended,
+ * and the leader that knows better may be lost as well. A missing record says nothing: the store may have lost it.
  */
 export function createFollowedApprovals(clock: Pick<Clock, 'now'>) {
   /** When they expire, by address and time of the grant. */

@@ -13,8 +13,8 @@ interface AdmissionReceiptDeps extends Pick<ServerCore, 'loop' | 'journal'> {
 }
 
 /**
- * Returns what tells when the leader has admitted what it has read of a source by now, and the store has that admission. Adds a
- * sink to the loop.
+ * Returns a function that makes the receipt of a source: the leader has admitted what it has read by now, and the store has the
+ * admission. Adds a sink to the loop.
  */
 export function createAdmissionReceipts(deps: AdmissionReceiptDeps): (source: string) => Receipt {
   const { loop, journal, own, staged, publisher, leads } = deps;

@@ -22,9 +22,9 @@ interface Peer extends Heartbeat {
 }
 
 const BEAT_MS = 3_000;
-/** A replica without a new heartbeat for so long is not alive. */
+/** A replica is not alive this long after its last heartbeat. */
 const SILENT_MS = 10_000;
-/** A heartbeat that was not renewed for so long is deleted. */
+/** A heartbeat is deleted this long after it was last renewed. */
 const FORGET_MS = 10 * 60_000;
 const PREFIX = 'replicas/';
 const PROBES = 'probes/';

@@ -51,8 +51,8 @@ function takeResult(deps: ResultDeps, cluster: ClusterName, result: ObjectResult
 }
 
 /**
- * Adds since when the object has had this bad news. The store keeps it with the result, so that a task that fails is known to
- * have failed so long also after a restart. A lost store makes the time later, never earlier.
+ * Adds since when the object has had this bad news. The store keeps the time with the result, so that a restart does not forget how
+ * long a task has failed. A lost store makes the time later, never earlier.
  */
 function withSince(
   { engine, clock }: Pick<ResultDeps, 'engine' | 'clock'>,

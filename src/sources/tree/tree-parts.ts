@@ -9,7 +9,7 @@ import { type Tree, type TreeNode, treeOf } from './tree-reader.ts';
 
 const FILES_OF_PART = 1_000;
 
-/** A tree in parts for another process. Of the documents it has those that the reading of other files needs. */
+/** A tree in parts for another process, with only those documents that the reading of other files needs. */
 export function* treeParts({ nodes, ignoreSteps, placementSteps, tools }: Tree): Generator<TreePart> {
   const whole = {
     ...{ ignoreSteps, placementTotal: placementSteps.total },

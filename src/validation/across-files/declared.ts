@@ -50,7 +50,7 @@ export interface LabelIndex {
   first(most: number): readonly Labels[];
 }
 
-/** Of an object whose manifest states no namespace, which may be in any. */
+/** The namespace of an object if its manifest states none: it may be in any. */
 const ANY = '';
 
 /** The files of a set, with the facts about their documents. */

@@ -65,7 +65,7 @@ type Nesting = ReadonlySet<string> | undefined;
 export interface CompileOptions {
   readonly reader: Reader;
   definition(ref: string): Schema | undefined;
-  /** Of patterns in custom kinds; without it, or where it returns undefined, every text matches. */
+  /** Matchers of patterns in custom kinds. Without it, or where it returns undefined, every text matches. */
   readonly patterns?: KeptPatterns<Matcher | undefined> | undefined;
 }
 

@@ -135,7 +135,7 @@ function search(
   return undefined;
 }
 
-/** Of several places the only one in a required field, or else in a field that the mapping has. */
+/** The only place in a required field, or else in a field that the mapping has; undefined: no place is the only one. */
 function likeliest(found: readonly FieldPath[], { required }: Node, mapping: JsonObject): FieldPath | undefined {
   if (found.length === 1) return found[0];
   const inRequired = found.filter(([name = '']) => required.includes(String(name)));

@@ -34,11 +34,11 @@ export interface Run {
   readonly matcherOf: (pattern: string) => Matcher | undefined;
 }
 
-/** Of one object; a list with a million wrong items needs no million messages. */
+/** Most problems of one object: a list with a million wrong items needs no million messages. */
 const MOST_PROBLEMS = 100;
 const LONGEST_QUOTE = 60;
 
-/** To make a message takes that many times as long as to visit a value. */
+/** Steps of a message: making one takes ten times as long as visiting a value. */
 const STEPS_OF_PROBLEM = 10;
 
 /** Adds an error at the value that is looked at. */

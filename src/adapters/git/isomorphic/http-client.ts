@@ -10,7 +10,7 @@ export type HttpProblem =
   | { readonly type: 'redirected' }
   | { readonly type: 'broken'; readonly message: string };
 
-/** A server that sends nothing for so long is gone. */
+/** A server that sends nothing for this time is gone. */
 const SILENCE_MS = 60_000;
 
 /**

@@ -25,7 +25,7 @@ export function createHeadWriter({ namespace, identity, overtaken }: HeadWriterO
     take,
     read,
     write,
-    /** Of this process and its last attempt to write; undefined before `take`. */
+    /** The holder that stands for this process and its last attempt to write; undefined before `take`. */
     holder: () => holder,
     /** The error of every further request of this process; undefined: it was not overtaken. */
     refusal: () => refusal,

@@ -50,7 +50,7 @@ export interface KubernetesInventory {
 
 /** A journal of at most this many bytes stays in the head; a longer one becomes a piece. */
 const JOURNAL_BYTES = 64 * 1024;
-/** All pieces are rewritten when they are this many times as long as after the last rewrite, and at least so long. */
+/** All pieces are rewritten when they are this many times as long as after the last rewrite, and have at least this length. */
 const SLACK = 2;
 const SMALLEST_REWRITE_BYTES = 256 * 1024;
 

@@ -33,7 +33,7 @@ export interface Threads {
 }
 
 export interface ThreadOptions {
-  /** The number of threads, this one included. Unset: as many as there are processors if that saves time. */
+  /** The number of threads, this one included. Undefined: one for each processor if that saves time. */
   readonly count: number | undefined;
   readonly progress: (done: number, total: number) => void;
 }

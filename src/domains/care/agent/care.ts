@@ -47,7 +47,7 @@ const FAILING_MS = 5_000;
 const LEASES_MS = 15_000;
 const CERTIFICATES_MS = 60_000;
 const TUNNEL_TIMEOUT_MS = 10_000;
-/** Leases that cannot be listed for so long are unknown. */
+/** Time after which Leases that cannot be listed are unknown. */
 const UNKNOWN_AFTER_MS = 60_000;
 
 /** Makes the reports that the settings ask for. `changed` receives all of them when one has changed. */

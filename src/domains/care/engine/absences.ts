@@ -20,7 +20,7 @@ const SILENT_PERIODS = 5;
 export interface Absence {
   /** From then on the cluster is not known; whole seconds since 1970. */
   readonly until: number;
-  /** Nothing of the cluster is here since this process began, as after the loss of the store: what was written holds so long. */
+  /** Nothing of the cluster is here since this process began, as after the loss of the store: what was written holds until then. */
   readonly isUnseen: boolean;
 }
 

@@ -24,6 +24,6 @@ export interface JudgedLeases {
   readonly namespace: string;
   /** Absent: every name. */
   readonly namePrefix?: string;
-  /** A Lease expires so long after its last renewal; absent: after its own duration. */
+  /** Time after its last renewal at which a Lease expires; absent: its own duration. */
   readonly staleAfterMillis?: number;
 }

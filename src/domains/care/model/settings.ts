@@ -8,23 +8,23 @@ declare module '../../../model/fleet/desired.ts' {
 
 /** What a `FleetPolicy` says of the care of Shoots. */
 export interface CareSettings {
-  /** An agent asks its API server, and tests the tunnel, so often. What agents report is judged at once. */
+  /** How often an agent asks its API server and tests the tunnel. What agents report is judged at once. */
   readonly syncPeriodMillis: number;
   /** How long a failure is shown as `Progressing`, at most one for each type; a type that is not listed has no threshold. */
   readonly conditionThresholds: readonly { readonly type: ShootCondition; readonly millis: number }[];
-  /** After so long without a heartbeat the reports of an extension are outdated; absent: heartbeats are not judged. */
+  /** Time without a heartbeat after which reports of an extension are outdated; absent: heartbeats are not judged. */
   readonly staleExtensionMillis?: number;
-  /** A ManagedResource may be progressing so long. */
+  /** Time for which a ManagedResource may be progressing. */
   readonly managedResourceProgressingMillis: number;
   readonly webhookRemediatorEnabled: boolean;
   readonly webhookRemediatorDryRun: boolean;
   /** The namespaces of the heartbeats of extensions, by the kind and `spec.type` of their objects. */
   readonly extensions: readonly ExtensionHeartbeat[];
-  /** An operation without success is Failed after so long. */
+  /** Time after which an operation without success is Failed. */
   readonly retryMillis: number;
-  /** An operation that failed at a rate limit is tried again after so long. */
+  /** Time after which an operation that failed at a rate limit is tried again. */
   readonly retryPeriodMillis: number;
-  /** A task that has been failing, stuck or out of reach for so long is an error. */
+  /** Time after which a task that is failing, stuck or out of reach is an error. */
   readonly taskTimeoutMillis: number;
   /** A cluster is not known any more when its agent has been silent five times as long. */
   readonly monitorPeriodMillis: number;

@@ -10,7 +10,7 @@ const MAX_SHOOTS = 500;
 /** Most conditions of a Shoot, and most worker pools, with samples of their own. */
 const MAX_PARTS = 20;
 
-/** As many sets of label values have a sample of their own where Shoots are counted. */
+/** Most sets of label values with a sample of their own where Shoots are counted. */
 const MAX_COUNTED = 500;
 
 /** In characters. Names of Kubernetes are shorter. */

@@ -60,7 +60,7 @@ export interface DeclaredInputs {
 }
 
 /**
- * Derives the declared data planes. Of several with one mesh and name, the one of the first source counts, then the first by its
+ * Derives the declared data planes. If several have one mesh and name, the data plane of the first source counts, then the first by
  * key: a declaration in Kubernetes' form can have the name of one in the Universal form.
  */
 export function deriveDeclaredDataplanes(
@@ -107,7 +107,7 @@ function firstOf(
   orderOf: (source: string) => number | undefined,
 ): Contribution<NamedDataplane> | undefined {
   const order = ({ value }: Contribution<NamedDataplane>): number => orderOf(value.source) ?? Number.MAX_SAFE_INTEGER;
-  // Of equal ones the first stays the first.
+  // The sort is stable: the first of equal ones stays the first.
   return all.toSorted((a, b) => order(a) - order(b))[0];
 }
 

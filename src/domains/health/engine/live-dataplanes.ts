@@ -59,7 +59,7 @@ export function deriveLiveDataplanes(
   });
 }
 
-/** Of the inbounds, and of the listeners, of one live Dataplane. A control plane writes one for each port of a Service. */
+/** Most inbounds, and most listeners, of a live Dataplane. A control plane writes one for each port of a Service. */
 const MOST = 1_000;
 
 /** The data plane without inbounds that no connection can reach. `ips`: the addresses of its Pod. */

@@ -100,7 +100,7 @@ const LISTENER_TYPES: ReadonlyMap<string, ZoneListener['type']> = new Map([
   ['egress', 'ZoneEgress'],
 ]);
 
-/** The listeners of a Pod for the Services of zone proxies. Of several at one port the first by the name of its Service counts. */
+/** The listeners of a Pod for the Services of zone proxies. If several have one port, the first by the name of its Service counts. */
 function listenersOf(
   pod: Pod,
   proxies: readonly ServiceFacts[],

@@ -157,8 +157,8 @@ export function latestOf(times: readonly (number | undefined)[]): number | undef
 }
 
 /**
- * When the object was created, or one of these fields of its spec was last written by the manager that has it, if that was later
- * (milliseconds since 1970). It moves with each change by that manager. Undefined: not known.
+ * When the object was created, or if later: when its manager last wrote one of these fields of its spec (milliseconds since 1970).
+ * It moves with each change by the manager. Undefined: not known.
  */
 export function specWrittenAt(
   { creationTimestamp, managedFields }: JsonObject,

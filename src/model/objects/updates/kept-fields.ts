@@ -51,7 +51,7 @@ function keptBeside(older: JsonObject, newer: JsonObject, names: readonly string
   return Object.fromEntries(kept.map((name) => [name, older[name] as JsonValue]));
 }
 
-/** Of two defaults that depend on each other an API server keeps the one that no manifest has declared. */
+/** An API server keeps the one of two defaults that depend on each other which no manifest has declared. */
 export function keptOfJob(live: JsonObject, after: JsonObject, before: JsonObject): JsonObject {
   const declared = [objectOf(before.spec), objectOf(after.spec)];
   const stays = Object.entries(objectOf(live.spec)).filter(

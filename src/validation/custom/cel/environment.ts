@@ -37,7 +37,7 @@ export interface Environment {
   markIncomparable(value: object): void;
 }
 
-/** To make an error takes that many steps. */
+/** Steps that making an error takes. */
 const STEPS_OF_ERROR = 20;
 
 /** Functions that look at what two values hold. */

@@ -30,7 +30,7 @@ export interface CelEvaluator {
    * parsed, and are their variables, their functions and the fields of `self`, or of the kind, declared.
    */
   readonly checkExpressions: ObjectCheck;
-  /** The rules that could not be evaluated until now, as sentences, in the order in which they were found; each once. */
+  /** The rules that could not be evaluated until now, as sentences: each once, in the order of discovery. */
   readonly notEvaluated: () => readonly string[];
   /** The steps of all rules since the last call: the same for the same objects, whatever was judged before. */
   readonly takeSteps: () => number;

@@ -41,7 +41,7 @@ export type KindView = ReturnType<typeof createKindView>;
 export function createKindView(store: ObjectStore, options: KindViewOptions) {
   const { resource, reading, keeps, news, stateChanged } = options;
   let current: KindViewState = { state: 'pending', message: NOT_LISTED, isForbidden: false };
-  /** Keys that we wrote since the list began, which can be older than these writes; undefined: no list is being read. */
+  /** Keys that we wrote since the list began: the list can be older than these writes. Undefined: no list is being read. */
   let written: Set<ObjectKey> | undefined;
   /** By UID. */
   const removals = new Map<string, Removal>();

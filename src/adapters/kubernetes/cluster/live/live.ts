@@ -175,7 +175,7 @@ function kindStates(catalog: ApiCatalog, followed: Kinds): Pick<LiveState, 'kind
     const scope = scopeOf(resource);
     if (shown && state === 'complete') {
       states.set(name, { kind: name, state, message: '', scope, ...(unlisted === undefined ? {} : { unlisted }) });
-      // Of a kind that is not shown only our own objects are known.
+      // Only our own objects are known of a kind that is not shown.
     } else if (shown || !states.has(name)) states.set(name, { kind: name, state: 'unknown', message, scope });
     const problem = kind.ownProblem();
     if (problem !== undefined) diagnostics.push(notFollowed(name, problem));

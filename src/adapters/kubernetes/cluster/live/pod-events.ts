@@ -7,7 +7,7 @@ import type { KubeClient } from '../../api/types.ts';
 /** What events say of a Pod that no node can take. */
 export type PodEvents = Pick<Known, 'unschedulableSince' | 'scalesUpSince'>;
 
-/** Of the Pods of a namespace, by their UIDs, or why they are not known. */
+/** The events of the Pods of a namespace, by UID, or why they are not known. */
 export type SeenEvents = ReadonlyMap<string, PodEvents> | 'forbidden' | 'unreadable';
 
 const EVENTS = { group: '', version: 'v1', resource: 'events' };

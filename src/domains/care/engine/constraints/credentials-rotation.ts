@@ -16,7 +16,7 @@ export const ROTATION_POSSIBLE = 'AutomaticCredentialsRotationPossible';
 /** The most schedules of a Shoot that are judged. */
 const MOST_SCHEDULES = 100;
 
-/** Of a Shoot whose key is rotated by itself. Partition empty, key the Shoot's. */
+/** The rotation of a Shoot that rotates its key by itself. Partition empty, key the Shoot's. */
 export interface Rotation {
   /** Whole seconds since 1970: the next moment at which the finding may change, or the last one. */
   readonly at: number;

@@ -11,7 +11,7 @@ import { careSettingsOf } from '../settings.ts';
 import { lastErrorsOf, lastOperationOf } from '../written-operation.ts';
 import { secondOf } from './tasks.ts';
 
-/** After so long finalizers are the cause of a removal that does not end, in seconds. */
+/** Seconds after which finalizers are the cause of a removal that does not end. */
 const LONG_HELD_SECONDS = 5 * 60;
 
 interface Reads extends Pick<EngineInputs, 'results' | 'observed' | 'elapsed'> {

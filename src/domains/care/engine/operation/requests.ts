@@ -57,7 +57,7 @@ export function isForOthers(request: OperationRequest, { state }: Pick<LastOpera
 
 /**
  * What is answered now; undefined: nothing new. `begins`: an operation begins for another cause, and is asked for. A request is
- * answered as soon as it is written that an operation has begun, so that it survives a restart before that.
+ * answered only once the beginning of an operation is written, so that it survives a restart before.
  */
 export function nextAnswer(
   { spec, annotation }: DeclaredRequest,

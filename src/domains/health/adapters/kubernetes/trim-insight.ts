@@ -4,7 +4,7 @@ import { type JsonObject, objectOf, objectsOf } from '../../../../model/text/jso
 
 const SUBSCRIPTION: readonly string[] = ['connectTime', 'disconnectTime'];
 
-/** Of a DataplaneInsight when its subscriptions began and ended. Objects of other kinds stay as they are. */
+/** Leaves in a DataplaneInsight when its subscriptions began and ended. Objects of other kinds stay as they are. */
 export function trimInsight(value: JsonObject): JsonObject {
   if (value.kind !== 'DataplaneInsight' || value.apiVersion !== 'kuma.io/v1alpha1') return value;
   // The generation grows with each heartbeat: the kind has no status subresource.

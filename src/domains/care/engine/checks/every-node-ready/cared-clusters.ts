@@ -49,13 +49,13 @@ export function deriveCaredClusters(
     compute: ({ value: { cluster, seed, ...shoot } }, read, emit) => {
       if (!hasNodes(shoot)) return;
       const poolWith = ({ name, kubernetesVersion }: BoundShoot['pools'][number]): PoolOfNodes => {
-        // Of several Secrets of one pool the last counts.
+        // The last of several Secrets of a pool counts.
         const config = seed === undefined ? undefined : read.get(configs, cluster, name)?.at(-1)?.value;
         return { name, kubernetesVersion, ...(config === undefined ? {} : { config }) };
       };
       const [first] = shoot.pools;
       if (seed === undefined && first !== undefined) emit(cluster, FIRST, poolWith(first));
-      // Of two pools with one name the first one counts.
+      // The first of several pools with one name counts.
       const byName = new Map([...shoot.pools].reverse().map((pool) => [pool.name, pool]));
       for (const [name, pool] of byName) emit(cluster, labelled(name), poolWith(pool));
     },
