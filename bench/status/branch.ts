@@ -23,7 +23,6 @@ export function branchTarget({ engine }: TargetDeps): Target {
     allHaveSpoken: () => true,
     isCommitted: () => true,
     allWereRead: () => true,
-    allAreComplete: () => true,
     revisions: () => [{ source: name, revision: 'r1' }],
     diagnostics: () => [],
     stop: async () => undefined,

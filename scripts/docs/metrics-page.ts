@@ -12,12 +12,8 @@ import { code, generatedFrom, page, prose, section, table } from './markdown.ts'
 
 /** Every metric of ours that a server shows. */
 export function serverMetricDefinitions(): readonly MetricDefinition[] {
-  const unasked = (): never => {
-    throw new Error('nothing is scraped here');
-  };
-  const own = { fleet: unasked, relay: unasked, replica: unasked, store: unasked, pullRequests: unasked };
   const ofDomains = servedDomains.flatMap(({ server }) => server?.metrics ?? []);
-  return createServerMetrics({ ...own, ofDomains: unasked }, ofDomains, '').definitions;
+  return createServerMetrics(ofDomains, '').definitions;
 }
 
 /** Every metric that an agent shows. */

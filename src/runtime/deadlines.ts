@@ -17,6 +17,7 @@ export interface DeadlinesDeps {
   /** The records of the store when this process started. */
   readonly records: Pick<LedgerRecords, 'elapsed'>;
   readonly journal: RecordWriter;
+  readonly role: Pick<Replica, 'leads' | 'knowsAll'>;
   readonly loop: Pick<Loop, 'transact' | 'addRecorder' | 'addSink'>;
   readonly clock: Clock;
 }
@@ -32,20 +33,19 @@ export type Deadlines = ReturnType<typeof createDeadlines>;
 /**
  * Stages which deadlines of the engine have passed. The leader judges by its clock, and writes each passed moment to the store;
  * other replicas take over its records, and the next leader continues from them. A passed moment stays passed, even if the clock
- * is set back, until its deadline is gone.
+ * is set back, until its deadline is gone. Adds a recorder and a sink to the loop.
  */
 export function createDeadlines(deps: DeadlinesDeps) {
-  const { deadlines, isOfProcess, journal, loop, clock } = deps;
+  const { deadlines, isOfProcess, journal, role, loop, clock } = deps;
   const changes = deps.graph.watch(deadlines);
   const passed = createPassed(deps);
   const open = createOpen(deadlines, passed);
   const timer = createDueTimer(clock, () => loop.transact(() => undefined));
-  let replica: Pick<Replica, 'leads' | 'knowsAll'> = { leads: () => false, knowsAll: () => false };
   const gone: Address[] = [];
   let hasForgottenOld = false;
   let rounds = 0;
 
-  const judges = (owner: string): boolean => isOfProcess(owner) || replica.leads();
+  const judges = (owner: string): boolean => isOfProcess(owner) || role.leads();
   const stagePassed = (): boolean => {
     for (const { partition: owner, key, after } of changes.take()) {
       if (after === undefined) gone.push({ owner, key });
@@ -62,7 +62,7 @@ export function createDeadlines(deps: DeadlinesDeps) {
   };
   /** Runs after settled commits: a deadline may be absent in one round of bookkeeping and present in the next. */
   const forgetGone = (): void => {
-    if (!hasForgottenOld && replica.leads() && replica.knowsAll()) {
+    if (!hasForgottenOld && role.leads() && role.knowsAll()) {
       hasForgottenOld = true;
       // Their deadlines may have ended while no leader ran.
       gone.push(...passed.all());
@@ -87,19 +87,15 @@ export function createDeadlines(deps: DeadlinesDeps) {
     }
   };
   load(deps.records.elapsed);
+  loop.addRecorder('judgements', stagePassed);
+  loop.addSink('readers', () => {
+    rounds = 0;
+    forgetGone();
+    timer.set(open.next(judges) * 1000);
+  });
 
   return {
     load,
-    /** Begins to judge moments, as far as the role of this replica permits. Adds a recorder and a sink to the loop. */
-    follow: (followed: Pick<Replica, 'leads' | 'knowsAll'>): void => {
-      replica = followed;
-      loop.addRecorder('judgements', stagePassed);
-      loop.addSink('readers', () => {
-        rounds = 0;
-        forgetGone();
-        timer.set(open.next(judges) * 1000);
-      });
-    },
     /**
      * The leader's record of this deadline has changed; undefined: the store has no record. Ignored while this replica leads.
      */

@@ -3,7 +3,7 @@ import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ResourceEvent } from '../ports/resource-status.ts';
-import type { AgentListener } from '../relay/session.ts';
+import type { ServerBus } from './events.ts';
 
 /** The Event about a KubernetesCluster that has enrolled before. Each certificate has its own Event. */
 export function enrolledAgainEvent(serial: string): ResourceEvent {
@@ -12,11 +12,11 @@ export function enrolledAgainEvent(serial: string): ResourceEvent {
 }
 
 /** Notes in the audit log each enrolment of a cluster that had enrolled before. The rate of registrations bounds them. */
-export function createEnrolmentAudit(
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+export function noteEnrolments(
+  { clock, log, events }: { readonly clock: Clock; readonly log: Log; readonly events: Pick<ServerBus, 'on'> },
   audit: Pick<AuditLog, 'append'> | undefined,
-): AgentListener['enrolledAgain'] {
-  return ({ cluster, clusterId }, serial) => {
+): void {
+  events.on('enrolledAgain', ({ request: { cluster, clusterId }, serial }) => {
     const entry: AuditEntry = {
       id: serial,
       at: new Date(clock.now()).toISOString(),
@@ -32,5 +32,5 @@ export function createEnrolmentAudit(
     audit?.append(entry).catch((error: unknown) => {
       log.error('the audit log cannot be written', { error: errorText(error), act: entry.act });
     });
-  };
+  });
 }

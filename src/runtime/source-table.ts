@@ -87,8 +87,6 @@ export function createSourceTable(deps: ServerCore & { readonly sources: readonl
     allWereRead: () =>
       intake.isStaging?.() !== true &&
       sources.every(({ name }) => observed.has(name) && conditions.get(name)?.state !== 'refused'),
-    /** Every source has been read completely. */
-    allAreComplete: () => sources.every(({ name }) => engine.sourceProofs.get('', name) === 'complete'),
     revisions: (): readonly RevisionRef[] =>
       all().flatMap(({ source, admitted }) =>
         admitted === undefined ? [] : [{ source: source.name, revision: admitted.revision }],

@@ -3,6 +3,7 @@ import type { Receipt } from '../model/fleet/receipt.ts';
 import type { StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
 import type { ServerCore } from './core.ts';
+import type { ServerBus } from './events.ts';
 import { recordKey } from './ledger/records.ts';
 import type { Replica } from './replica/replica.ts';
 import type { Intake } from './replica/sources.ts';
@@ -23,17 +24,22 @@ const PREFIX = 'suspended/';
 
 export type Suspensions = Awaited<ReturnType<typeof createSuspensions>>;
 
+interface SuspensionsDeps extends ServerCore {
+  readonly role: Pick<Replica, 'leads'>;
+  readonly events: ServerBus;
+}
+
 /**
  * Suspended clusters and sources: until a person resumes them, the clusters are sent nothing, and no newer revision of the sources
- * is admitted. Rejects if the store does not answer.
+ * is admitted. Takes over the changes of other replicas from the store. Rejects if the store does not answer.
  */
-export async function createSuspensions({ store, fleet, loop, engine }: ServerCore) {
+export async function createSuspensions({ store, fleet, loop, engine, role, events }: SuspensionsDeps) {
+  const { leads } = role;
   const all = new Map<string, Suspension>();
-  const listeners: (() => void)[] = [];
   /** Commands that the store may lack, by key: the suspension before the command. */
   const unconfirmed = new Map<string, Suspension | undefined>();
   const changed = (): void => {
-    for (const listener of listeners) listener();
+    events.emit('suspended');
     loop.transact(() => undefined);
   };
   const put = (key: string, suspension: Suspension | null | undefined): void => {
@@ -52,7 +58,7 @@ export async function createSuspensions({ store, fleet, loop, engine }: ServerCo
    * Checks that the store has the commands to this process. If the process does not lead any more, its journal cannot write
    * them: they are written here, unless a later leader has received another command.
    */
-  const confirm = async (leads: () => boolean): Promise<void> => {
+  const confirm = async (): Promise<void> => {
     for (const [key, before] of unconfirmed) {
       const record = await store.get(key);
       const stored = record === undefined ? undefined : readSuspension(record.value);
@@ -75,10 +81,10 @@ export async function createSuspensions({ store, fleet, loop, engine }: ServerCo
     for await (const { key, value } of store.list(PREFIX)) records.set(key, value);
     return records;
   };
-  const onEvent = async (event: StoreEvent, leads: () => boolean): Promise<void> => {
+  const onEvent = async (event: StoreEvent): Promise<void> => {
     // The leader writes its records again. If it was lost with the store, only this process may know these.
     if (event.type === 'lost') for (const key of all.keys()) if (!unconfirmed.has(key)) unconfirmed.set(key, undefined);
-    if (event.type !== 'down') await confirm(leads);
+    if (event.type !== 'down') await confirm();
     if (event.type === 'changed') {
       const keys = event.keys.filter((key) => key.startsWith(PREFIX));
       if (keys.length === 0) return;
@@ -109,12 +115,8 @@ export async function createSuspensions({ store, fleet, loop, engine }: ServerCo
       const key = keyOf(kind, name);
       return fleet.isWritten(key) ? undefined : fleet.receipt([key]);
     },
-    /** Calls the listener after each change. */
-    onChange: (listener: () => void) => void listeners.push(listener),
-    /** Takes over the changes of other replicas from the store, until the returned function is called. */
-    follow: (leads: () => boolean): (() => void) =>
-      // If the store fails here, its next `up` repeats the work.
-      store.watch((event) => void onEvent(event, leads).catch(() => undefined)),
+    /** Ends the reading of what other replicas write. If the store fails there, its next `up` repeats the work. */
+    stop: store.watch((event) => void onEvent(event).catch(() => undefined)),
   };
 }
 
@@ -124,10 +126,10 @@ export function displaySuspension({ by, at, reason }: Suspension): string {
 }
 
 /** An intake that keeps the observations of suspended sources, merged per source, until the source is resumed. */
-export function createSuspendableIntake(intake: Intake, suspensions: Suspensions): Intake {
+export function createSuspendableIntake(intake: Intake, suspensions: Suspensions, events: ServerBus): Intake {
   const waiting = new Map<string, RevisionObservation>();
   const isSuspended = (source: string): boolean => suspensions.get('source', source) !== undefined;
-  suspensions.onChange(() => {
+  events.on('suspended', () => {
     for (const [source, observation] of waiting) {
       if (isSuspended(source)) continue;
       waiting.delete(source);

@@ -55,14 +55,11 @@ export interface StoreFigures {
   readonly refilled: number;
 }
 
-/** Reads the parts of a scrape, each once. */
-export type MetricsDeps = { readonly [Part in keyof Scrape]: () => Scrape[Part] };
-
 /** The server's metrics. */
 export interface ServerMetrics {
   readonly definitions: readonly MetricDefinition[];
   /** All metrics in the Prometheus text format. */
-  text(): Promise<string>;
+  text(scrape: Scrape): Promise<string>;
   /** Counts a commit of the engine: its duration and the number of functions that it called. */
   engineCommit(seconds: number, computed: number): void;
   /** Counts a batch of writes to the store, also one that failed. */
@@ -316,12 +313,8 @@ function ofCertificates(value: (certificate: NonNullable<Client['certificate']>)
 const COMMIT_BUCKETS = [0.000_05, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10];
 const WRITE_BUCKETS = [0.000_5, 0.002_5, 0.01, 0.05, 0.25, 1, 5, 15];
 
-/** Makes the metrics of the server and its domains in a registry of their own. Nothing is read before the first scrape. */
-export function createServerMetrics(
-  deps: MetricsDeps,
-  ofDomains: readonly MetricDefinition[],
-  version: string,
-): ServerMetrics {
+/** Makes the metrics of the server and its domains in a registry of their own. */
+export function createServerMetrics(ofDomains: readonly MetricDefinition[], version: string): ServerMetrics {
   const set = createMetricSet();
   collectDefaultMetrics({ register: set.registry });
   let shown: Scrape | undefined;
@@ -341,15 +334,8 @@ export function createServerMetrics(
   const writeHelp = 'Time until the store has answered a batch of writes, also with an error.';
   return {
     definitions: set.definitions,
-    text: () => {
-      shown = {
-        fleet: deps.fleet(),
-        relay: deps.relay(),
-        replica: deps.replica(),
-        store: deps.store(),
-        pullRequests: deps.pullRequests(),
-        ofDomains: deps.ofDomains(),
-      };
+    text: (scrape) => {
+      shown = scrape;
       return set.registry.metrics();
     },
     engineCommit: (seconds, functions) => {

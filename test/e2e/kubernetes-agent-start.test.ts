@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type AgentReplica, startAgentReplica } from '../../src/compose/agent/agent-replica.ts';
+import { type StartedReplica, startAgentReplica } from '../../src/compose/agent/agent-replica.ts';
 import type { KubernetesAgentOptions } from '../../src/compose/options.ts';
 import { parseClusterName } from '../../src/model/fleet/ids.ts';
 import { must } from '../../src/model/values/result.ts';
@@ -12,7 +12,7 @@ import { until } from '../support/fleet-processes.ts';
 import * as hostile from '../support/kubernetes/hostile-api.ts';
 
 let folder: string;
-let replica: AgentReplica | undefined;
+let replica: StartedReplica | undefined;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'fleetrelay-start-'));

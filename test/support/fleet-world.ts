@@ -1,9 +1,9 @@
 import { load } from 'js-yaml';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
+import type { ReplicaSetup } from '../../src/compose/serve/foundation.ts';
 import { createManagementServer, type ManagementServer } from '../../src/compose/serve/management-server.ts';
 import type { PlanSetup } from '../../src/compose/serve/plans.ts';
 import type { ServedDomain } from '../../src/compose/serve/server-part.ts';
-import type { ReplicaSetup } from '../../src/compose/serve/wire-replica.ts';
 import { createHealthServer } from '../../src/domains/health/compose/server.ts';
 import type { XdsSetup } from '../../src/domains/health/xds/xds.ts';
 import { servedDomains } from '../../src/domains/servers.ts';

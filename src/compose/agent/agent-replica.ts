@@ -32,7 +32,12 @@ const ALWAYS_MS = 24 * 60 * 60 * 1000;
 
 type AgentIo = Pick<RunIo, 'cwd' | 'env' | 'version'>;
 
-type Replica = Awaited<ReturnType<typeof openReplica>>;
+type OpenedReplica = Awaited<ReturnType<typeof openReplica>>;
+
+interface Replica extends OpenedReplica {
+  /** What the domains that the options ask for do in this replica. */
+  readonly domains: readonly DomainOfReplica[];
+}
 
 async function openReplica(options: KubernetesAgentOptions, io: AgentIo, log: Log) {
   const system = { clock: createSystemClock(), random: createSystemRandom(), log };
@@ -52,12 +57,10 @@ async function openReplica(options: KubernetesAgentOptions, io: AgentIo, log: Lo
     ofDomains: agentDomains.map((open) => open({ ...system, metrics: meter.set })),
     /** The agent of the current term. */
     linked: undefined as LinkedAgent | undefined,
-    /** What the domains that the options ask for do in this replica. */
-    domains: [] as readonly DomainOfReplica[],
   };
 }
 
-export type AgentReplica = Awaited<ReturnType<typeof startAgentReplica>>;
+export type StartedReplica = Awaited<ReturnType<typeof startAgentReplica>>;
 
 /**
  * Starts one of several processes that may be the agent of a Kubernetes cluster. It serves health, stands by, and runs the
@@ -65,16 +68,16 @@ export type AgentReplica = Awaited<ReturnType<typeof startAgentReplica>>;
  * that does not answer.
  */
 export async function startAgentReplica(options: KubernetesAgentOptions, io: AgentIo, parentLog: Log) {
-  const replica = await openReplica(options, io, parentLog.child({ cluster: options.cluster }));
-  const { deps, namespace, identity, meter } = replica;
+  const opened = await openReplica(options, io, parentLog.child({ cluster: options.cluster }));
+  const { deps, namespace, identity, meter } = opened;
   const { client, clock } = deps;
+  await using parts = new AsyncDisposableStack();
+  parts.defer(() => client.close());
+  const replica: Replica = { ...opened, domains: await openDomains(opened, parts) };
   const lease = options.kubernetes.leaderElect
     ? createKubernetesLease(deps, { namespace, name: AGENT_LEASE, identity })
     : unopposed(clock);
   const leadership = createLeadership({ ...deps, lease }, (term) => lead(replica, term));
-  await using parts = new AsyncDisposableStack();
-  parts.defer(() => client.close());
-  replica.domains = await openDomains(replica, parts);
   const subject = {
     ...serviceProblemOf(replica.domains),
     health: () => replica.linked?.agent.health(),
@@ -169,7 +172,7 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
 
 /** Begins what the domains do in this replica, also while it stands by. */
 async function openDomains(
-  { deps, options, io, namespace, ofDomains }: Replica,
+  { deps, options, io, namespace, ofDomains }: OpenedReplica,
   parts: AsyncDisposableStack,
 ): Promise<readonly DomainOfReplica[]> {
   const opened: DomainOfReplica[] = [];

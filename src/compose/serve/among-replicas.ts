@@ -5,23 +5,6 @@ import type { Windows } from '../../runtime/removals/windows.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 
-/** Tells a listener whether this server leads: at `follow`, and after each change. */
-export function createLeading() {
-  let leads = false;
-  let listener: ((leads: boolean) => void) | undefined;
-  return {
-    set: (now: boolean): void => {
-      if (now === leads) return;
-      leads = now;
-      listener?.(now);
-    },
-    follow: (follower: (leads: boolean) => void): void => {
-      listener = follower;
-      if (leads) follower(true);
-    },
-  };
-}
-
 /** Adds the view of the replica to the status, and ends the lease of another replica for a replaced cluster. */
 export function apiOfReplica(api: ServerApi, replica: Replica): ServerApi {
   const alsoElsewhere =

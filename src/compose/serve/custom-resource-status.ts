@@ -2,16 +2,11 @@ import type { Engine } from '../../engine/graph.ts';
 import { declarationKey, type EngineKind, engineKindOf } from '../../model/fleet/engine-kinds.ts';
 import type { Origin } from '../../model/fleet/output.ts';
 import { type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
-import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ResourceEvent, ResourceStatus } from '../../ports/resource-status.ts';
-import type { Loop } from '../../runtime/loop.ts';
-import type { SourceTable } from '../../runtime/source-table.ts';
-import type { ObservedStatuses } from '../../runtime/status/observed-statuses.ts';
 import { ownConditionsOf, statusOfResource } from '../../runtime/status/resource-status.ts';
-import { ruleOf, type StatusRules } from '../../runtime/status/status-rules.ts';
+import { ruleOf } from '../../runtime/status/status-rules.ts';
 import {
   createResourceStatusSink,
   type ResourceStatusSink,
@@ -20,6 +15,7 @@ import {
 } from '../../sinks/kubernetes/resource-status-sink.ts';
 import type { KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
 import { resourceOfPath, resourcePath } from '../../sources/kubernetes/resource-path.ts';
+import type { Parts } from './wire-replica.ts';
 
 /** A source of custom resources whose status is written. */
 export interface StatusOfCustomResources {
@@ -29,14 +25,8 @@ export interface StatusOfCustomResources {
   readonly random: Random;
 }
 
-interface StatusParts {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly sources: SourceTable;
-  readonly observed: Pick<ObservedStatuses, 'found' | 'written'>;
-  readonly rules: StatusRules;
-  readonly clock: Clock;
-  readonly log: Log;
+interface StatusParts extends Pick<Parts, 'engine' | 'loop' | 'sources' | 'rules' | 'clock' | 'log'> {
+  readonly observed: Pick<Parts['observed'], 'found' | 'written'>;
 }
 
 /** Time after a start in which agents can reconnect before status reports them as absent. */

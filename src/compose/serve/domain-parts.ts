@@ -1,4 +1,5 @@
 import { merged } from '../../model/values/merged.ts';
+import type { ServerBus } from '../../runtime/events.ts';
 import type { StatusRules } from '../../runtime/status/status-rules.ts';
 import type { Address, RunningPart, ServedDomain, ServerPartDeps, ServerProcess } from './server-part.ts';
 
@@ -31,13 +32,14 @@ interface Served extends Pick<ServerPartDeps, 'audit'> {
 /** Makes the parts of the domains, and joins them. */
 export function createDomainParts(
   { domains, audit, replicas }: Served,
-  core: Omit<ServerPartDeps, 'id' | 'ready' | 'audit'>,
+  core: Omit<ServerPartDeps, 'id' | 'ready' | 'audit'> & { readonly events: Pick<ServerBus, 'on'> },
   ready: () => boolean,
 ) {
   const deps = { ...core, id: replicas?.id ?? '', ready, ...(audit && { audit }) };
   const parts = domains.flatMap(({ server }): readonly RunningPart[] =>
     server === undefined ? [] : [server.create(deps)],
   );
+  for (const { lead } of parts) if (lead) core.events.on('leads', lead);
   return {
     acts: parts.flatMap(({ acts = [] }) => acts),
     questions: parts.flatMap(({ questions = [] }) => questions),
@@ -46,9 +48,6 @@ export function createDomainParts(
       const addresses: Record<string, Address> = {};
       for (const part of parts) Object.assign(addresses, await part.start?.());
       return addresses;
-    },
-    lead: (leads: boolean): void => {
-      for (const part of parts) part.lead?.(leads);
     },
     /** Resolves when all have ended: what others still have to write does not depend on one of them. */
     stop: async (): Promise<void> => {

@@ -1,11 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Loop } from '../../runtime/loop.ts';
 import type { RefusedAgents } from '../../runtime/refused-agents.ts';
-import type { Approvals } from '../../runtime/removals/approvals.ts';
-import type { Replica } from '../../runtime/replica/replica.ts';
-import type { Journal } from '../../runtime/stored/journal.ts';
 import type { ReplicaFigures } from '../../server/metrics.ts';
+import type { Parts } from './wire-replica.ts';
 
 /** The state of a management server that the metrics show and its API does not. */
 interface ManagementFigures extends ReplicaFigures {
@@ -14,16 +10,8 @@ interface ManagementFigures extends ReplicaFigures {
 }
 
 /** Returns what computes the figures. The time of the current admission is noted at each commit. */
-export function createFigures(deps: {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly replica: Replica;
-  readonly approvals: Approvals;
-  readonly journal: Journal;
-  readonly refusedAgents: Pick<RefusedAgents, 'counts'>;
-  readonly clock: Clock;
-}): () => ManagementFigures {
-  const { engine, loop, replica, approvals, journal, refusedAgents, clock } = deps;
+export function createFigures(parts: Parts, refusedAgents: Pick<RefusedAgents, 'counts'>): () => ManagementFigures {
+  const { engine, loop, replica, approvals, journal, clock } = parts;
   let admitted = replica.admitted();
   let admittedAt = clock.now();
   const note = (): void => {

@@ -42,6 +42,7 @@ export function releaseIdleMemory(clock: Pick<Clock, 'schedule'>, runtime: Runti
   let quiet = 0;
   let percent = 0;
   let looks = 0;
+  let cancel = (): void => undefined;
   const grow = (): void => {
     looks += 1;
     const next = looks <= GROWS_AFTER || runtime.heapBytes() < LARGE_HEAP_BYTES ? 0 : GROWS_BY_PERCENT;
@@ -59,7 +60,7 @@ export function releaseIdleMemory(clock: Pick<Clock, 'schedule'>, runtime: Runti
     grow();
     cancel = clock.schedule(LOOK_MS, look);
   };
-  let cancel = clock.schedule(LOOK_MS, look);
+  cancel = clock.schedule(LOOK_MS, look);
   return () => cancel();
 }
 

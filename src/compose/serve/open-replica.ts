@@ -7,9 +7,9 @@ import type { RelayConfig } from '../../model/fleet/relay-config.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { withFence } from '../../runtime/replica/candidacy.ts';
 import { lockStore, type StoreLock } from '../../runtime/replica/store-lock.ts';
+import type { ReplicaSetup } from './foundation.ts';
 import { whileWaiting } from './open-store.ts';
 import type { ProcessDeps } from './sources.ts';
-import type { ReplicaSetup } from './wire-replica.ts';
 
 /** The name of the Lease by which the replicas of the server elect their leader, with `lease: kubernetes`. */
 const SERVER_LEASE = 'fleetrelay-server';

@@ -8,6 +8,7 @@ import { errorText } from '../../model/text/messages.ts';
 import type { ReviewHost } from '../../ports/review-host.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
+import type { ServerBus } from '../../runtime/events.ts';
 import {
   createPullRequestPlan,
   type PlanOutcome,
@@ -24,7 +25,11 @@ const RATE = { burst: 10, perSecond: 1 / 20 };
 
 interface PullRequestDeps extends ProcessDeps {
   readonly store: SnapshotStore;
-  readonly server: () => { readonly api: Pick<ServerApi, 'plan'>; notReady(): readonly string[] };
+  readonly server: {
+    readonly api: Pick<ServerApi, 'plan'>;
+    readonly events: Pick<ServerBus, 'on'>;
+    notReady(): readonly string[];
+  };
 }
 
 interface ConfiguredRequests extends PullRequestsConfig {
@@ -62,7 +67,7 @@ function openPullRequests(config: RelayConfig, deps: PullRequestDeps) {
           await clock.sleep(wait, signal);
       };
       const plan = async (source: SourceName, ref: string, signal: AbortSignal) =>
-        outcomeOf(await deps.server().api.plan(source, ref, signal));
+        outcomeOf(await deps.server.api.plan(source, ref, signal));
       const host = openHost(options, deps);
       return [
         options.source,
@@ -76,11 +81,11 @@ function openPullRequests(config: RelayConfig, deps: PullRequestDeps) {
     counts.set(counted, (counts.get(counted) ?? 0) + 1);
   };
   // Before every source was read there is no revision to compare with.
-  const ready = (): boolean => deps.server().notReady().length === 0;
+  const ready = (): boolean => deps.server.notReady().length === 0;
   const queue = createPullRequestQueue({ ...deps, work, ready }, [...plans.keys()]);
+  deps.server.events.on('leads', queue.lead);
   const countOf = (source: SourceName, outcome: PullRequestOutcome): number => counts.get(`${source} ${outcome}`) ?? 0;
   return {
-    lead: queue.lead,
     stop: queue.stop,
     /** What hooks may tell of, by source. */
     hooks: new Map(

@@ -17,7 +17,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Source } from '../../ports/source.ts';
 import { meterStore } from '../../runtime/stored/metered-store.ts';
 import { displayAddress } from '../../server/listen-address.ts';
-import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
+import { createServerMetrics, type Scrape } from '../../server/metrics.ts';
 import type { GitStatusSink } from '../../sinks/git/status-sink.ts';
 import { openSourceDecoder } from '../decoding/source-decoder.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
@@ -30,13 +30,14 @@ import { openCustomResources } from './custom-resources.ts';
 import { configuredDomains } from './domain-parts.ts';
 import { chooseGitAdapter } from './git-adapter.ts';
 import { cannotListen, type Listeners, openListeners } from './listeners.ts';
-import { createManagementServer, type ManagementServer, type ServerDeps } from './management-server.ts';
+import { createManagementServer, type ManagementServer } from './management-server.ts';
 import { releaseIdleMemory } from './memory-at-rest.ts';
 import { openReplica } from './open-replica.ts';
 import { awaitStore, withSeals } from './open-store.ts';
 import { apiOfProcess } from './process-api.ts';
 import { allowsForksOf, openHooks } from './pull-requests.ts';
 import { type OpenedRelay, openRelay } from './relay.ts';
+import type { ServerDeps } from './server-deps.ts';
 import { openSigners, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
 
 /** Time for the parts to close: the relay waits ten seconds for deltas in flight, and so does the last status. */
@@ -108,27 +109,12 @@ async function openServer(start: Start) {
     () => awaitStore(config, deps, { signal, failsAtOnce }),
     (opened) => opened.close(),
   );
-  const { store: metered, figures } = meterStore(waited, deps.clock, (took) => metrics.storeWrite(took));
-  const metrics: ServerMetrics = createServerMetrics(
-    {
-      fleet: () => server.api.status(),
-      relay: () => opened.relay.stats(),
-      replica: () => server.figures(),
-      store: () => ({ ...figures(), refilled: server.figures().refilled }),
-      pullRequests: () => hooks.pullRequests.figures(),
-      ofDomains: () => server.samples(),
-    },
-    servedDomains.flatMap((domain) => domain.server?.metrics ?? []),
-    version,
-  );
+  const ofDomains = servedDomains.flatMap((domain) => domain.server?.metrics ?? []);
+  const metrics = createServerMetrics(ofDomains, version);
+  const { store: metered, figures } = meterStore(waited, deps.clock, metrics.storeWrite);
   const opened = await parts.open('the relay', () => openRelay(config, version, deps, metered), closePart);
   const store = await parts.open('the seals of the store', () => withSeals(metered, opened.storeSecrets, deps));
   const { sources, custom, locate, git } = await openAllSources(start);
-  const hooks = await parts.open(
-    'the hooks',
-    () => openHooks(config, sources, { ...deps, store, server: () => server }),
-    ({ pullRequests }) => pullRequests.stop(),
-  );
   const sink = await parts.open(
     'the status branch',
     () => openStatusSink(config, deps, git),
@@ -149,7 +135,6 @@ async function openServer(start: Start) {
     parseYaml: (text) => load(text) as JsonValue,
     locate,
     plans: { evaluate: planProcesses(deps), allowsForks: allowsForksOf(config), keyedHash: createKeyedHash },
-    pullRequests: hooks.pullRequests,
     committed: metrics.engineCommit,
   };
   const { fleet, bounds, limits } = config;
@@ -159,7 +144,23 @@ async function openServer(start: Start) {
     async () => onceStopped(await createManagementServer(wired, options)),
     stopPart,
   );
-  const shown = { server, opened, metrics, hooks, audit };
+  const hooks = await parts.open(
+    'the hooks',
+    () => openHooks(config, sources, { ...deps, store, server }),
+    ({ pullRequests }) => pullRequests.stop(),
+  );
+  const scrape = (): Scrape => {
+    const { refilled, ...replica } = server.figures();
+    return {
+      fleet: server.api.status(),
+      relay: opened.relay.stats(),
+      replica,
+      store: { ...figures(), refilled },
+      pullRequests: hooks.pullRequests.figures(),
+      ofDomains: server.samples(),
+    };
+  };
+  const shown = { server, opened, hooks, audit, metrics: () => metrics.text(scrape()) };
   return startServer(start, shown, sink);
 }
 
@@ -178,7 +179,7 @@ function onceStopped(server: ManagementServer): ManagementServer {
 interface Shown {
   readonly server: ManagementServer;
   readonly opened: OpenedRelay;
-  readonly metrics: ServerMetrics;
+  readonly metrics: () => Promise<string>;
   readonly hooks: Awaited<ReturnType<typeof openHooks>>;
   readonly audit: AuditLog;
 }
@@ -202,7 +203,7 @@ async function startServer(
             metricsAddress: () => bound?.metrics,
           }),
           health: { ready: () => ({ ok: server.notReady().length === 0, reasons: server.notReady() }) },
-          metrics: metrics.text,
+          metrics,
           hooks: { targets: () => hooks.targets },
         },
         audit,

@@ -2,6 +2,7 @@ import type { FleetSettings } from '../../engine/inputs.ts';
 import { comparePositions } from '../../model/fleet/output.ts';
 import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
+import type { ServerBus } from '../events.ts';
 import { loadHolds } from '../ledger/ledger.ts';
 import { joinContenders } from '../ledger/recorders.ts';
 import { isLeaderRecord, readDeclarations, readLeaderRecords, recordedInputs } from '../ledger/records.ts';
@@ -12,6 +13,7 @@ import { createSingleFlight } from '../single-flight.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
 import type { AdmissionCounter, AdmissionRecord } from './admission.ts';
 import type { Candidacy } from './candidacy.ts';
+import type { OwnTurn } from './own-turn.ts';
 import type { Publisher } from './publisher.ts';
 import { type RemovalPermits, readRemovalPermits } from './removal-permits.ts';
 import type { FollowedTrees, OwnSources, StagedSources } from './sources.ts';
@@ -23,48 +25,28 @@ interface AdmittingDeps extends Pick<ServerCore, 'engine' | 'loop' | 'clock' | '
   readonly publisher: Publisher;
   readonly counter: AdmissionCounter;
   readonly candidacy: Pick<Candidacy, 'turn' | 'guard'>;
+  readonly ownTurn: OwnTurn;
   readonly judgement: Judgement;
+  readonly events: ServerBus;
   readonly permits: RemovalPermits;
   /** Tells the counter what other replicas have admitted and what their agents state. */
   readonly noteOthers: () => void;
-  /** Another admission is staged. */
-  readonly entered: () => void;
 }
 
 export type Admitting = ReturnType<typeof createAdmitting>;
 
 /** Follows the admissions of the leader; admits while this replica leads itself. */
 export function createAdmitting(deps: AdmittingDeps, options: { readonly needsStore: boolean }) {
-  const { loop, staged, own, followed, publisher, counter, candidacy, judgement, permits } = deps;
+  const { loop, staged, own, followed, publisher, counter, candidacy, ownTurn, judgement, permits, events } = deps;
   const { turn } = candidacy;
+  const { begun } = ownTurn;
   const judging = createJudging(deps);
-  /** The turn that this replica has begun. */
-  let begun: number | undefined;
 
-  /** The turn is over by the clock, and what was judged in it is still staged. */
-  const isOver = (): boolean => judging.isEnding() || (begun !== undefined && turn() !== begun);
   const end = (): void => {
-    if (begun === undefined) return;
-    begun = undefined;
+    if (begun() === undefined) return;
+    ownTurn.begin(undefined);
     publisher.end();
     judging.end();
-  };
-  const begin = async (now: number): Promise<boolean> => {
-    const prepared = judgement.prepare();
-    try {
-      await follow();
-      noteStored(deps, await followed.peek());
-      await followed.reread(own.all().map(({ source }) => source.name));
-    } catch (error) {
-      if (options.needsStore) throw error;
-    }
-    await prepared;
-    if (turn() !== now) return false;
-    // The store may be an older copy, or earlier leaders may have admitted without it.
-    counter.planEpoch(deps.clock.now());
-    publisher.begin(candidacy.guard);
-    begun = now;
-    return true;
   };
   /** Commits the admission in the store. True: files of it are missing at the moment. Rejects if the store does not answer. */
   const follow = async (): Promise<boolean> => {
@@ -83,20 +65,37 @@ export function createAdmitting(deps: AdmittingDeps, options: { readonly needsSt
       stageDeclarations();
       permits.stageNone();
     });
-    deps.entered();
+    events.emit('admitted');
     return false;
+  };
+  const begin = async (now: number): Promise<boolean> => {
+    const prepared = judgement.prepare();
+    try {
+      await follow();
+      noteStored(deps, await followed.peek());
+      await followed.reread(own.all().map(({ source }) => source.name));
+    } catch (error) {
+      if (options.needsStore) throw error;
+    }
+    await prepared;
+    if (turn() !== now) return false;
+    // The store may be an older copy, or earlier leaders may have admitted without it.
+    counter.planEpoch(deps.clock.now());
+    publisher.begin(candidacy.guard);
+    ownTurn.begin(now);
+    return true;
   };
   const task = createSingleFlight(deps, 'admitting what the sources have read', async () => {
     const now = turn();
-    if (now !== begun) end();
+    if (now !== begun()) end();
     if (now === undefined) return follow();
-    if (begun === undefined && !(await begin(now))) return true;
+    if (begun() === undefined && !(await begin(now))) return true;
     // Also during the turn.
     deps.noteOthers();
     const before = counter.current();
     const again = await publisher.run();
-    if (comparePositions(before, counter.current()) !== 0) deps.entered();
-    if (begun === now && !judging.is()) await judging.begin(() => begun === now && turn() === now);
+    if (comparePositions(before, counter.current()) !== 0) events.emit('admitted');
+    if (begun() === now && !ownTurn.judges()) await judging.begin(() => begun() === now && turn() === now);
     return again;
   });
 
@@ -105,13 +104,10 @@ export function createAdmitting(deps: AdmittingDeps, options: { readonly needsSt
     /** The store, a source or the leader may have changed. */
     wake: (): void => {
       // The turn ends at once: the task may be waiting for a store that does not answer.
-      if (isOver()) end();
+      if (ownTurn.isOver()) end();
       else publisher.reconsider();
       task.wake();
     },
-    /** This replica leads, and knows what was held and approved. */
-    judges: (): boolean => judging.is() && turn() === begun,
-    isOver,
     stop: async (): Promise<void> => {
       await task.stop();
       end();
@@ -120,10 +116,7 @@ export function createAdmitting(deps: AdmittingDeps, options: { readonly needsSt
 }
 
 /** The part of a turn in which this replica judges removals. */
-function createJudging({ engine, loop, judgement, permits }: AdmittingDeps) {
-  let judges = false;
-  let ending = false;
-
+function createJudging({ engine, loop, ownTurn, judgement, permits, events }: AdmittingDeps) {
   /**
    * Stages whether this process judges removals. Commits at once: a turn can end at any moment, and no event may come between
    * the role and what is judged by it.
@@ -136,40 +129,37 @@ function createJudging({ engine, loop, judgement, permits }: AdmittingDeps) {
     }
     loop.settle();
   };
-  const end = (): void => {
+  const unload = (): void => {
     // Becoming a follower commits what is staged: that was judged in the turn that is over.
-    ending = true;
+    ownTurn.set('ends');
     try {
       // First: a judge without the held removals and the windows would let them pass.
       setRole('follower');
       loop.transact(judgement.unload);
-      judgement.changed(false);
     } finally {
-      ending = false;
+      ownTurn.set('follows');
     }
   };
   return {
-    is: (): boolean => judges,
-    isEnding: (): boolean => ending,
     begin: async (hasTurn: () => boolean): Promise<void> => {
       await permits.begin();
       const stage = await judgement.load();
-      if (!hasTurn()) return end();
+      if (!hasTurn()) return unload();
       loop.transact(() => {
         stage();
         permits.stageNone();
       });
       setRole('leader');
-      if (!hasTurn()) return end();
-      judges = true;
-      judgement.changed(true);
+      if (!hasTurn()) return unload();
+      ownTurn.set('judges');
+      events.emit('turn', true);
       // Writes the permits that the followers wait for, also if nothing else changes.
       loop.transact(() => undefined);
     },
     end: (): void => {
-      if (!judges) return;
-      judges = false;
-      end();
+      if (!ownTurn.judges()) return;
+      unload();
+      events.emit('turn', false);
     },
   };
 }
@@ -198,11 +188,9 @@ const FLUSH_MS = 2_000;
 
 export type Judgement = ReturnType<typeof createJudgement>;
 
-/** The records that only the judge of removals knows. `changed`: this replica judges now, or does not any more. */
-export function createJudgement(
-  { engine, store, journal, candidacy, approvals, outcomes, windows, deadlines, observed, log }: JudgementDeps,
-  changed: (judges: boolean) => void,
-) {
+/** The records that only the judge of removals knows. */
+export function createJudgement(deps: JudgementDeps) {
+  const { engine, store, journal, candidacy, approvals, outcomes, windows, deadlines, observed, log } = deps;
   const { heldRemovals, ledger } = engine.inputs;
   const { fleet } = candidacy;
   const recorded = recordedInputs(engine, fleet);
@@ -220,7 +208,6 @@ export function createJudgement(
     return readLeaderRecords(store, log);
   };
   return {
-    changed,
     mayLeave: windows.mayLeave,
     /** A turn begins: reads from the status branch what the store may lack. Takes some seconds at most, and never rejects. */
     prepare: observed.readBranch,

@@ -3,6 +3,7 @@ import { objectOf } from '../../model/text/json.ts';
 import type { Fence, FencedLease, Lease } from '../../ports/lease.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
+import type { ServerBus } from '../events.ts';
 import { isLeaderRecord } from '../ledger/records.ts';
 import type { WriteGuard } from '../stored/group.ts';
 import { jsonWrite, readJson } from '../stored/json-record.ts';
@@ -11,16 +12,23 @@ export type Candidacy = ReturnType<typeof createCandidacy>;
 
 /** The part of a replica in the leader election of the servers, and its right to write the records of the leader. */
 export function createCandidacy(
-  deps: Pick<ServerCore, 'journal' | 'clock' | 'log'> & { readonly lease: FencedLease },
+  deps: Pick<ServerCore, 'journal' | 'clock' | 'log'> & { readonly lease: FencedLease; readonly events: ServerBus },
   id: string,
 ) {
-  const { lease, journal } = deps;
-  const listeners: (() => void)[] = [];
+  const { lease, journal, events } = deps;
   let lastFence = 0;
   let hasAnotherLed = false;
 
+  const elector = createElector(deps, { changed: () => events.emit('election') });
   /** Number of the current turn of this replica as leader, from 1; undefined: it does not lead. */
   const turn = (): number | undefined => elector.term()?.number;
+  /** Lets a batch pass only while this replica leads and no other one has led since. */
+  const guard: WriteGuard = {
+    check: () => (turn() === undefined ? undefined : lease.fence()?.check),
+    refused: () => elector.resign('another replica has led since'),
+  };
+  /** Writes the records of the fleet. What a follower puts here is not written: the leader puts the same. */
+  const fleet = journal.group(guard);
   /**
    * Forgets the leader's records of this replica if another one has led since. The numbers of the fences show that as well,
    * unless the store was lost and counts them anew.
@@ -33,26 +41,12 @@ export function createCandidacy(
     lastFence = fence;
     hasAnotherLed = false;
   };
-  const elector = createElector(deps, {
-    changed: () => {
-      forgetOutdated();
-      for (const listener of listeners) listener();
-    },
-  });
-  /** Lets a batch pass only while this replica leads and no other one has led since. */
-  const guard: WriteGuard = {
-    check: () => (turn() === undefined ? undefined : lease.fence()?.check),
-    refused: () => elector.resign('another replica has led since'),
-  };
-  /** Writes the records of the fleet. What a follower puts here is not written: the leader puts the same. */
-  const fleet = journal.group(guard);
-  listeners.push(fleet.resume);
+  events.on('election', forgetOutdated);
+  events.on('election', fleet.resume);
   return {
     ...{ id, turn, guard, fleet, start: elector.start, stop: elector.stop },
     /** The identity of the leader, as far as it is known. */
     leader: (): string | undefined => (turn() === undefined ? elector.otherLeader() : id),
-    /** The listener is called when a turn begins or ends, or another leader is observed. */
-    onChange: (listener: () => void) => void listeners.push(listener),
   };
 }
 

@@ -5,6 +5,7 @@ import { type JsonValue, objectOf, parseJsonBytes, textOf } from '../../model/te
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { AgentSession, HelloDecision } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';
+import type { ServerBus } from '../events.ts';
 import { createKeyedTask } from '../single-flight.ts';
 import type { WriteGuard } from '../stored/group.ts';
 import { jsonWrite, readJson } from '../stored/json-record.ts';
@@ -24,10 +25,9 @@ export interface ClusterLease {
 
 interface ClusterLeaseDeps extends Pick<ServerCore, 'store' | 'clock' | 'log'> {
   readonly peers: Pick<Peers, 'isAlive' | 'probe'>;
-  /** This replica or another one has obtained or lost the lease of the cluster. */
-  readonly changed: (cluster: string) => void;
-  /** Makes the records of a cluster durable after the end of its session, and ends the writing of them. False: they are not yet. */
-  readonly release: (cluster: string) => Promise<boolean>;
+  readonly events: Pick<ServerBus, 'emit'>;
+  /** Writes what waits of the records of a cluster. False: not all of it is in the store. Never rejects. */
+  readonly flush: (cluster: string) => Promise<boolean>;
   /** Ends the writing of the records of a cluster at once: another replica writes them, or has written them. */
   readonly disown: (cluster: string) => void;
 }
@@ -75,7 +75,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
       const wasStuck = isStuck;
       isStuck = !ok;
       // Agents that waited for the lease are served without it.
-      if (isStuck && !wasStuck) for (const cluster of own.keys()) deps.changed(cluster);
+      if (isStuck && !wasStuck) for (const cluster of own.keys()) deps.events.emit('leaseMoved', cluster);
     },
   });
   return {
@@ -215,7 +215,7 @@ async function settle(state: State, cluster: string): Promise<void> {
       mine.wasStoreLost = false;
       others.delete(cluster);
       leaving.delete(cluster);
-      return deps.changed(cluster);
+      return deps.events.emit('leaseMoved', cluster);
     }
     // It was in the store, and another lease is there now.
     if (mine.version !== undefined && lease !== undefined) return lose(state, cluster, mine, lease);
@@ -233,7 +233,7 @@ function noteOther({ deps, id, others }: State, cluster: string, lease: ClusterL
   const other = lease === undefined || lease.replica === id || lease.instance === '' ? undefined : lease;
   if (other === undefined) others.delete(cluster);
   else others.set(cluster, other);
-  deps.changed(cluster);
+  deps.events.emit('leaseMoved', cluster);
 }
 
 /** `to`: the lease of another replica; undefined: there is none. */
@@ -249,24 +249,37 @@ function lose(state: State, cluster: string, mine: Own, to: ClusterLease | undef
   session.close('drain', 'ClaimLost', 'another replica of the server serves this cluster now');
   noteOther(state, cluster, to);
   // The other replica writes the records of the cluster from now on.
-  void deps.release(cluster).then(() => {
+  void release(state, cluster).then(() => {
     lost.delete(cluster);
-    deps.changed(cluster);
+    deps.events.emit('leaseMoved', cluster);
   });
 }
 
-async function letGo({ deps, own }: State, cluster: string, version: string | null): Promise<void> {
-  if (!(await deps.release(cluster))) throw new Error('the records of a cluster are not in the store yet');
+/** Makes the records of a cluster durable after the end of its session, and ends the writing of them. False: they are not yet. */
+async function release({ deps, own, leaving }: State, cluster: string): Promise<boolean> {
+  const isDurable = await deps.flush(cluster);
+  // Its agent may have reconnected meanwhile.
+  if (own.has(cluster)) return true;
+  // What waits would be lost, and the lease cannot be released now.
+  if (!isDurable && leaving.has(cluster)) return false;
+  deps.disown(cluster);
+  return true;
+}
+
+async function letGo(state: State, cluster: string, version: string | null): Promise<void> {
+  const { deps, own } = state;
+  if (!(await release(state, cluster))) throw new Error('the records of a cluster are not in the store yet');
   // The agent may have reconnected meanwhile, and keeps the lease.
   if (!own.has(cluster)) await deps.store.write([leaseWrite(cluster, null, version)]);
 }
 
 /** Other replicas need not wait until this one counts as silent. */
-async function releaseAll({ deps, id, own, leaving }: State): Promise<void> {
+async function releaseAll(state: State): Promise<void> {
+  const { deps, id, own, leaving } = state;
   for (const cluster of new Set([...own.keys(), ...leaving.keys()])) {
     const found = await readJson(deps.store, clusterLeaseKey(cluster)).catch(() => undefined);
     if (found === undefined || parseLease(found.value)?.replica !== id) continue;
-    await deps.release(cluster);
+    await release(state, cluster);
     await deps.store.write([leaseWrite(cluster, null, found.version)]).catch(() => undefined);
   }
 }

@@ -1,6 +1,7 @@
 import { objectOf } from '../../model/text/json.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
+import type { ServerBus } from '../events.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
 import { createSingleFlight, type SingleFlight } from '../single-flight.ts';
@@ -21,19 +22,21 @@ export async function agreeOnEpoch(store: SnapshotStore, ours: number, raises = 
 
 /**
  * Makes several replicas agree on the highest epoch. After the loss of a store, a replica that starts may begin a new epoch
- * before other replicas have written their epoch again. `raised` is called when this replica has adopted a higher epoch.
+ * before other replicas have written their epoch again.
  */
 export function createEpochRecorder(
-  deps: Pick<ServerCore, 'store' | 'clock' | 'log'> & { readonly ledger: Ledger },
-  raised: (epoch: number) => void,
+  deps: Pick<ServerCore, 'store' | 'clock' | 'log'> & {
+    readonly ledger: Ledger;
+    readonly events: Pick<ServerBus, 'emit'>;
+  },
 ): SingleFlight {
-  const { store, ledger, log } = deps;
+  const { store, ledger, events, log } = deps;
   return createSingleFlight(deps, 'agreeing on the epoch', async () => {
     const epoch = await agreeOnEpoch(store, ledger.epoch(), true);
     if (epoch <= ledger.epoch()) return false;
     log.info('another replica has begun a new epoch', { epoch });
     ledger.raiseEpoch(epoch);
-    raised(epoch);
+    events.emit('epochRaised', epoch);
     return false;
   });
 }

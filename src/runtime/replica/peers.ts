@@ -1,6 +1,7 @@
 import type { AdmissionPosition } from '../../model/fleet/output.ts';
 import { objectOf, parseJsonBytes, textOf, textsOf } from '../../model/text/json.ts';
 import type { ServerCore } from '../core.ts';
+import type { ServerBus } from '../events.ts';
 import type { Sessions } from '../sessions.ts';
 import { createKeyedTask } from '../single-flight.ts';
 import { jsonWrite, readJson } from '../stored/json-record.ts';
@@ -43,8 +44,7 @@ interface Seen {
 interface PeerDeps extends Pick<ServerCore, 'store' | 'clock' | 'log'> {
   readonly sessions: Sessions;
   readonly heartbeat: () => Heartbeat;
-  /** Called after each look; `moved`: the replicas that have fallen silent or become alive since the last look. */
-  readonly changed: (moved: ReadonlySet<string>) => void;
+  readonly events: Pick<ServerBus, 'emit'>;
 }
 
 export type Peers = ReturnType<typeof createPeers>;
@@ -85,7 +85,7 @@ export function createPeers(deps: PeerDeps, id: string) {
     lookedAt = now;
     // A missing heartbeat may be lost with the store, and be written again soon.
     for (const [peer, known] of seen) if (!found.has(peer) && !lives(known)) seen.delete(peer);
-    deps.changed(before.symmetricDifference(livingIds()));
+    deps.events.emit('peersRead', before.symmetricDifference(livingIds()));
   };
   const beat = async (): Promise<void> => {
     while (!stopping.signal.aborted) {

@@ -7,6 +7,7 @@ import { createKeyedTask } from '../single-flight.ts';
 import type { RecordWriter } from '../stored/group.ts';
 import { readJson } from '../stored/json-record.ts';
 import { type AdmissionCounter, isSamePosition, parsePosition, positionJson } from './admission.ts';
+import type { Replica } from './replica.ts';
 
 const PREFIX = 'removal-permits/';
 
@@ -27,7 +28,7 @@ export async function readRemovalPermits(
 
 interface PermitDeps extends Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'> {
   readonly counter: AdmissionCounter;
-  readonly judges: () => boolean;
+  readonly role: Pick<Replica, 'leads'>;
   /** This replica serves the cluster itself. */
   readonly isOwn: (cluster: string) => boolean;
   readonly mayLeave: Windows['mayLeave'];
@@ -73,7 +74,7 @@ export function createRemovalPermits(deps: PermitDeps) {
     each: async (cluster) => {
       const { value } = await readJson(store, PREFIX + cluster);
       const { admission, removals } = objectOf(value);
-      if (deps.judges()) return;
+      if (deps.role.leads()) return;
       const counts = isSamePosition(parsePosition(admission), counter.current());
       stageRemovalPermits(deps, cluster, counts ? textsOf(removals) : []);
     },

@@ -26,7 +26,7 @@ import { clusterLeaseKey } from './cluster-leases.ts';
 
 interface ReplicatedClusterDeps extends Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'> {
   readonly ledger: Ledger;
-  readonly candidacy: Candidacy;
+  readonly candidacy: Pick<Candidacy, 'turn'>;
   /** The maps that were read and staged when this process started. */
   readonly readings: ReadonlyMap<string, ClusterReadings>;
   /** This replica serves the cluster, and its own state counts. */
@@ -108,8 +108,6 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
     },
     later: () => older.keys(),
   });
-  // An earlier leader may have ended before it could write what the store has lost.
-  deps.candidacy.onChange(() => task.wake());
   return {
     /** The records of the cluster may have changed; without a cluster, any records. */
     wake: task.wake,

@@ -56,6 +56,7 @@ export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]):
 /** The only server of its fleet: it always leads. */
 export function createSoleReplica(
   deps: SoleDeps & {
+    readonly role: Pick<Replica, 'leads' | 'knowsAll'>;
     readonly sources: SourceTable;
     readonly sessions: Sessions;
     readonly outcomes: Pick<ApprovalOutcomes, 'lose'>;
@@ -82,11 +83,10 @@ export function createSoleReplica(
   lock?.onChange(() => void loop.transact(() => undefined));
 
   return {
-    leads: () => true,
+    ...deps.role,
     admitted: counter.current,
     mayStart: () => sources.allHaveSpoken(),
     hasCommitted: sources.isCommitted,
-    knowsAll: () => sources.allAreComplete(),
     // It commits only what it has read itself.
     hasReadAnew: () => true,
     obstacle: (cluster) => lock?.obstacle() ?? behindAgent(cluster, counter.current(), sessions.get(cluster)?.admitted),

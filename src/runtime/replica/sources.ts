@@ -6,6 +6,7 @@ import type { SourceRights } from '../../model/fleet/source-rights.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { RevisionObservation, Source } from '../../ports/source.ts';
 import type { ServerCore } from '../core.ts';
+import type { ServerBus } from '../events.ts';
 import { readJson } from '../stored/json-record.ts';
 import { readMap } from '../stored/read-map.ts';
 import { jsonCodec, type MapReading, type StoredMap, type ValueCodec } from '../stored/stored-map.ts';
@@ -233,11 +234,7 @@ export type OwnSources = ReturnType<typeof createOwnSources>;
  * The sources of one of several replicas. Each replica follows all of its sources, so that it can lead at any time; what it
  * reads is not staged before the leader has admitted it.
  */
-export function createOwnSources(sources: readonly Source[], staged: StagedSources) {
-  const listeners: (() => void)[] = [];
-  const changed = (): void => {
-    for (const listener of listeners) listener();
-  };
+export function createOwnSources(sources: readonly Source[], staged: StagedSources, events: Pick<ServerBus, 'emit'>) {
   const states = new Map<string, State>(
     sources.map((source) => [
       source.name,
@@ -254,12 +251,9 @@ export function createOwnSources(sources: readonly Source[], staged: StagedSourc
     await state.source.look?.();
     if (turn !== begun || !state.hasSynced) return;
     state.isFresh = true;
-    changed();
+    events.emit('sourceRead');
   };
   return {
-    /** There may be something to admit, or not any more: calls the listeners. */
-    changed,
-    onChange: (listener: () => void) => void listeners.push(listener),
     observed: ({ changes, ...reading }: RevisionObservation): void => {
       const state = states.get(reading.source);
       if (state === undefined) return;
@@ -269,7 +263,7 @@ export function createOwnSources(sources: readonly Source[], staged: StagedSourc
         setOrDelete(state.files, path, file);
         if (turn !== undefined) state.changes.set(path, file);
       }
-      changed();
+      events.emit('sourceRead');
     },
     /** Whether the reading of a source is of the current turn, and committed; undefined: another replica has the source. */
     hasCommitted: (name: string): boolean | undefined => {
@@ -312,7 +306,7 @@ export function createOwnSources(sources: readonly Source[], staged: StagedSourc
       const state = states.get(name);
       if (state !== undefined) state.hasSynced = hasSynced;
       if (turn !== undefined && state !== undefined) state.isFresh ||= hasSynced;
-      changed();
+      events.emit('sourceRead');
     },
   };
 }

@@ -57,10 +57,7 @@ export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions) 
         if (answer.type === 'held') taken = undefined;
         if (answer.type === 'taken') taken = { by: answer.holder, since: before?.since ?? answeredAt };
         if (slept || (before === undefined) !== (taken === undefined)) for (const listener of listeners) listener();
-        if (taken !== undefined && askedAt - taken.since > durationMs) {
-          over.resolve(inUse(taken.by));
-          void elector.stop();
-        }
+        if (taken !== undefined && askedAt - taken.since > durationMs) over.resolve(inUse(taken.by));
         isLocked ||= lease.fence() !== undefined;
         if (isLocked) locked.resolve(undefined);
         else options.waiting?.(problem() ?? '');
@@ -68,6 +65,7 @@ export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions) 
     },
     { lasts: 'until-taken', retryMs: () => (taken === undefined && isLocked ? RENEW_MS : WAIT_MS) },
   );
+  void over.promise.then(elector.stop);
   const giveUp = (): void => locked.reject(signal?.reason);
   if (signal?.aborted === true) giveUp();
   signal?.addEventListener('abort', giveUp, { once: true });

@@ -27,6 +27,7 @@ interface ObservedDeps extends ServerCore {
   /** Undefined: status is not written to a branch. */
   readonly branch: StatusBranch | undefined;
   readonly rules: StatusRules;
+  readonly role: Pick<Replica, 'leads' | 'knowsAll'>;
 }
 
 /** Where a status was found; later ones are better. */
@@ -39,7 +40,8 @@ export type ObservedStatuses = ReturnType<typeof createObservedStatuses>;
 
 /**
  * Stages the statuses that were written last: from the store, else from the custom resource, else from the status branch.
- * Later statuses that a sink has written replace them.
+ * Later statuses that a sink has written replace them. A recorder of the loop finds statuses of new declarations on the
+ * branch, and forgets statuses of ended ones.
  */
 export function createObservedStatuses(deps: ObservedDeps) {
   const { engine, loop, fleet, rules } = deps;
@@ -83,6 +85,7 @@ export function createObservedStatuses(deps: ObservedDeps) {
     }
   };
   load(deps.records.observed);
+  loop.addRecorder('judgements', createFollower(deps, staged, branch, findOnBranch));
 
   return {
     load,
@@ -130,9 +133,6 @@ export function createObservedStatuses(deps: ObservedDeps) {
         loop.transact(() => staged.set('store', kind, key, read));
       });
     },
-    /** From now on, new declarations find their statuses on the branch, and statuses of ended declarations are forgotten. */
-    follow: (replica: Pick<Replica, 'leads' | 'knowsAll'>): void =>
-      loop.addRecorder('judgements', createFollower(deps, staged, branch, findOnBranch, replica)),
   };
 }
 
@@ -144,11 +144,10 @@ function betweenCommits(loop: Loop, work: () => void): void {
 
 /** Returns the recorder that finds statuses of new declarations on the branch, and forgets statuses of ended ones. */
 function createFollower(
-  { engine, fleet }: ObservedDeps,
+  { engine, fleet, role }: ObservedDeps,
   staged: ReturnType<typeof createStagedStatuses>,
   branch: ReturnType<typeof createBranchTexts>,
   findOnBranch: (addresses: Iterable<EntryAddress>) => boolean,
-  replica: Pick<Replica, 'leads' | 'knowsAll'>,
 ): () => boolean {
   const changes = engine.graph.watch(engine.statuses);
   let hasForgottenOld = false;
@@ -156,16 +155,16 @@ function createFollower(
   /** Only the leader deletes the record. False: there is nothing to forget. */
   const forget = ({ partition: kind, key }: EntryAddress): boolean => {
     const isKnown = staged.delete(kind, key);
-    if (isKnown && replica.leads()) fleet.put(recordKey.observed(kind, key), null);
+    if (isKnown && role.leads()) fleet.put(recordKey.observed(kind, key), null);
     return isKnown;
   };
   return () => {
     const changed = changes.take();
     const found = findOnBranch(changed);
     // A new leader has loaded the records again. While a source is not complete, nothing is forgotten.
-    if (replica.leads() !== wasLeading || !replica.knowsAll()) hasForgottenOld = false;
-    wasLeading = replica.leads();
-    if (!replica.knowsAll()) return found;
+    if (role.leads() !== wasLeading || !role.knowsAll()) hasForgottenOld = false;
+    wasLeading = role.leads();
+    if (!role.knowsAll()) return found;
     branch.set(new Map());
     const ended = [...changed, ...(hasForgottenOld ? [] : staged.all())].filter(
       ({ partition, key }) => engine.statuses.get(partition, key) === undefined,

@@ -186,9 +186,11 @@ async function startProcess(given: {
   // Only the leader writes.
   const check = () => (given.isLeader() ? { key: 'leader' } : undefined);
   const fleet = journal.group({ check, refused: () => undefined });
+  let hasRead = false;
   const deps: DeadlinesDeps = {
     ...{ graph, deadlines: lateness.deadlines, elapsed, loop, clock, journal: fleet },
     ...{ isOfProcess: () => false, records: await readLeaderRecords(store, log) },
+    role: { leads: given.isLeader, knowsAll: () => hasRead },
   };
   const made = createDeadlines(fault.deps?.(deps) ?? deps);
   const deadlines = fault.deadlines?.(made) ?? made;
@@ -205,8 +207,6 @@ async function startProcess(given: {
   store.watch((event) => {
     for (const key of event.type === 'changed' ? event.keys : [undefined]) replicated.wake(key);
   });
-  let hasRead = false;
-  deadlines.follow({ leads: given.isLeader, knowsAll: () => hasRead });
   const state = (): FleetState => ({ outputs: entriesOf(lateness.outputs, ''), elapsed: allOf(elapsed) });
   loop.addSink('readers', () => given.settled(state()));
   loop.begin();

@@ -1,7 +1,7 @@
 import { load } from 'js-yaml';
 import { createStoreLease } from '../../../src/adapters/stores/store-lease.ts';
+import type { ReplicaSetup } from '../../../src/compose/serve/foundation.ts';
 import { createManagementServer, type ManagementServer } from '../../../src/compose/serve/management-server.ts';
-import type { ReplicaSetup } from '../../../src/compose/serve/wire-replica.ts';
 import { servedDomains } from '../../../src/domains/servers.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { type FleetName, parseSourceName } from '../../../src/model/fleet/ids.ts';

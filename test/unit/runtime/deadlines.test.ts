@@ -45,9 +45,9 @@ function createScene({ stored = {}, wrap = (deps) => deps, derive = asTheyAre }:
     wrap({
       ...{ graph, deadlines, elapsed, journal, loop, clock },
       ...{ isOfProcess: (owner) => owner === 'process', records: { elapsed: nested } },
+      role: { leads: () => role.leads, knowsAll: () => role.knowsAll },
     }),
   );
-  made.follow({ leads: () => role.leads, knowsAll: () => role.knowsAll });
   loop.begin();
   const set = (owner: string, key: string, at: number | null): void => {
     loop.transact(() => (at === null ? subjects.delete(owner, key) : subjects.set(owner, key, at)));

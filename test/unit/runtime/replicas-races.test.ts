@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../../src/ports/lease.ts';
+import { createBus } from '../../../src/runtime/bus.ts';
+import type { ServerEvents } from '../../../src/runtime/events.ts';
 import { recordKey } from '../../../src/runtime/ledger/records.ts';
 import { createCandidacy, withFence } from '../../../src/runtime/replica/candidacy.ts';
 import { createProbes } from '../../../src/runtime/replica/peers.ts';
@@ -213,7 +215,8 @@ describe('the decisions that a leader remembers', () => {
         release,
       };
       const lease = withFence(reached, store, id);
-      return createCandidacy({ lease, journal, clock, log: silentLog }, id);
+      const events = createBus<ServerEvents>({ log: silentLog });
+      return createCandidacy({ lease, journal, events, clock, log: silentLog }, id);
     };
     const [first, second] = [candidate('a'), candidate('b')];
     first.start();

@@ -14,19 +14,16 @@ test('a scrape has samples of that moment and no earlier ones', async () => {
   let clusters = [clusterView('east'), clusterView('west', { inSync: false })];
   const cause = { cluster: 'west', reason: 'SnapshotMissing', message: '' };
   const safeMode = { mode: 'scoped', causes: [cause] } as const;
-  const metrics = createServerMetrics(
-    {
-      fleet: () => fleetView({ clusters, safeMode }),
-      relay: () => relayView(clusters.map(({ name }) => ({ cluster: name, push: true, pull: false }))),
-      replica: () => ({ ...REPLICA, snapshots: new Set(['west']) }),
-      store: () => STORE,
-      pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
-      ofDomains: () => new Map(),
-    },
-    [],
-    '1.2.3',
-  );
-  const first = await metrics.text();
+  const metrics = createServerMetrics([], '1.2.3');
+  const text = () =>
+    metrics.text(
+      scrapeOf({
+        fleet: fleetView({ clusters, safeMode }),
+        relay: relayView(clusters.map(({ name }) => ({ cluster: name, push: true, pull: false }))),
+        replica: { ...REPLICA, snapshots: new Set(['west']) },
+      }),
+    );
+  const first = await text();
   expect(first).toContain('relay_push_clients_connected{cluster="east"} 1');
   expect(first).toContain('relay_push_clients_warmed{cluster="west"} 1');
   expect(first).toContain('relay_push_clients_warmed{cluster="east"} 0');
@@ -44,24 +41,16 @@ test('a scrape has samples of that moment and no earlier ones', async () => {
   expect(ours.filter((line) => /undefined|NaN/.test(line))).toEqual([]);
 
   clusters = [clusterView('east')];
-  expect(await metrics.text()).not.toContain('"west"');
+  expect(await text()).not.toContain('"west"');
 });
 
 test('counters count, each set of metrics for itself', async () => {
-  let accepted = 1;
-  const deps = {
-    fleet: () => fleetView(),
-    relay: () => ({ ...relayView([]), outputsAccepted: accepted, ended: { WrongToken: 3 } }),
-    replica: () => REPLICA,
-    store: () => STORE,
-    pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
-    ofDomains: () => new Map(),
-  };
-  const [counted, untouched] = [createServerMetrics(deps, [], 'v'), createServerMetrics(deps, [], 'v')];
-  await counted.text();
-  accepted = 2;
+  const scrape = (outputsAccepted: number) =>
+    scrapeOf({ relay: { ...relayView([]), outputsAccepted, ended: { WrongToken: 3 } } });
+  const [counted, untouched] = [createServerMetrics([], 'v'), createServerMetrics([], 'v')];
+  await counted.text(scrape(1));
   counted.engineCommit(0.002, 12);
-  const text = await counted.text();
+  const text = await counted.text(scrape(2));
   expect(text).toContain('fleetrelay_output_deltas_total{outcome="accepted"} 2');
   expect(text).toContain('fleetrelay_relay_streams_ended_total{reason="WrongToken"} 3');
   expect(text).toContain('fleetrelay_wrong_tokens_total 2');
@@ -70,24 +59,14 @@ test('counters count, each set of metrics for itself', async () => {
   expect(text).toContain('fleetrelay_status_branch_state{state="synced"} 1');
   expect(text).toContain('fleetrelay_engine_commit_seconds_bucket{le="0.005"} 1');
   expect(text).toContain('fleetrelay_engine_computed_total 12');
-  expect(await untouched.text()).toContain('fleetrelay_engine_computed_total 0');
+  expect(await untouched.text(scrape(2))).toContain('fleetrelay_engine_computed_total 0');
 });
 
 test('a cluster without a connected agent has samples too, and is not warm by its snapshot alone', async () => {
   const certificate = { issuedAt: 1_700_000_000_000, expiresAt: 1_700_086_400_000 };
-  const metrics = createServerMetrics(
-    {
-      fleet: () => fleetView(),
-      relay: () => relayView([{ cluster: 'east', push: true, pull: true, certificate }]),
-      replica: () => ({ ...REPLICA, snapshots: new Set(['east', 'west']) }),
-      store: () => STORE,
-      pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
-      ofDomains: () => new Map(),
-    },
-    [],
-    'v',
-  );
-  const text = await metrics.text();
+  const relay = relayView([{ cluster: 'east', push: true, pull: true, certificate }]);
+  const replica = { ...REPLICA, snapshots: new Set(['east', 'west']) };
+  const text = await createServerMetrics([], 'v').text(scrapeOf({ relay, replica }));
   expect(text).toContain('relay_push_clients_connected{cluster="west"} 0');
   expect(text).toContain('relay_pull_clients_connected{cluster="west"} 0');
   expect(text).toContain('relay_push_clients_warmed{cluster="east"} 1');
@@ -98,20 +77,10 @@ test('a cluster without a connected agent has samples too, and is not warm by it
 
 test('leader, admission, store and guards', async () => {
   const safeMode = { mode: 'scoped', causes: [{ cluster: 'west', reason: 'Missing', message: 'm' }] } as const;
-  const metrics = createServerMetrics(
-    {
-      fleet: () => fleetView({ safeMode }),
-      relay: () => relayView([]),
-      replica: () => ({ ...REPLICA, leads: false, problem: 'no replica leads' }),
-      store: () => STORE,
-      pullRequests: () => [{ source: 'main', outcome: 'planned', count: 3 }],
-      ofDomains: () => new Map(),
-    },
-    [],
-    'v',
-  );
+  const metrics = createServerMetrics([], 'v');
   metrics.storeWrite(0.02);
-  const text = await metrics.text();
+  const replica = { ...REPLICA, leads: false, problem: 'no replica leads' };
+  const text = await metrics.text(scrapeOf({ fleet: fleetView({ safeMode }), replica }));
   for (const line of [
     'fleetrelay_safe_mode_active{cluster="west"} 1',
     'fleetrelay_safe_mode_active{cluster="east"} 0',
@@ -136,25 +105,16 @@ test('leader, admission, store and guards', async () => {
 
 test('the metrics of domains are gauges or counters with the samples of that moment', async () => {
   const definition = { labels: ['colour'], help: 'Flowers.' };
-  let red = 1;
   const metrics = createServerMetrics(
-    {
-      fleet: () => fleetView(),
-      relay: () => relayView([]),
-      replica: () => REPLICA,
-      store: () => STORE,
-      pullRequests: () => [],
-      ofDomains: () => new Map([['flowers', [['red', red]]]]),
-    },
     [
       { ...definition, name: 'flowers', type: 'gauge' },
       { ...definition, name: 'unknown_total', type: 'counter' },
     ],
     '1.2.3',
   );
-  expect(await metrics.text()).toContain('# HELP flowers Flowers.\n# TYPE flowers gauge\nflowers{colour="red"} 1\n');
-  red = 2;
-  const text = await metrics.text();
+  const textOf = (red: number) => metrics.text(scrapeOf({ ofDomains: new Map([['flowers', [['red', red]]]]) }));
+  expect(await textOf(1)).toContain('# HELP flowers Flowers.\n# TYPE flowers gauge\nflowers{colour="red"} 1\n');
+  const text = await textOf(2);
   expect(text).toContain('flowers{colour="red"} 2\n');
   // A metric without samples is declared all the same.
   expect(text).toContain('# TYPE unknown_total counter\n');
@@ -162,23 +122,11 @@ test('the metrics of domains are gauges or counters with the samples of that mom
 
 test('the last refusal of an agent is a time with its reason and address, also of a name that is not declared', async () => {
   const refusal = { reason: 'WrongToken', message: 'm', address: '10.0.0.7', at: '2026-01-01T00:00:00Z' };
-  const metrics = createServerMetrics(
-    {
-      fleet: () =>
-        fleetView({
-          clusters: [clusterView('east', { refusal })],
-          undeclaredAgents: { esat: { ...refusal, reason: 'UnknownCluster' } },
-        }),
-      relay: () => relayView([]),
-      replica: () => REPLICA,
-      store: () => STORE,
-      pullRequests: () => [],
-      ofDomains: () => new Map(),
-    },
-    [],
-    '1.2.3',
-  );
-  const lines = (await metrics.text()).split('\n');
+  const fleet = fleetView({
+    clusters: [clusterView('east', { refusal })],
+    undeclaredAgents: { esat: { ...refusal, reason: 'UnknownCluster' } },
+  });
+  const lines = (await createServerMetrics([], '1.2.3').text(scrapeOf({ fleet }))).split('\n');
   const name = 'fleetrelay_agent_refusal_timestamp_seconds';
   expect(lines).toContain(`${name}{cluster="east",reason="WrongToken",address="10.0.0.7"} 1767225600`);
   expect(lines).toContain(`${name}{cluster="esat",reason="UnknownCluster",address="10.0.0.7"} 1767225600`);
@@ -208,6 +156,12 @@ const REPLICA: ReplicaFigures = {
 };
 
 const STORE: StoreFigures = { up: false, writes: 12, errors: new Map([['MemoryFull', 2]]), refilled: 70 };
+
+function scrapeOf(shown: Partial<Scrape> = {}): Scrape {
+  const pullRequests = [{ source: 'main', outcome: 'planned', count: 3 }];
+  const own = { fleet: fleetView(), relay: relayView([]), replica: REPLICA, store: STORE, pullRequests };
+  return { ...own, ofDomains: new Map(), ...shown };
+}
 
 function relayView(clients: readonly (Omit<Client, 'cluster'> & { readonly cluster: string })[]): Scrape['relay'] {
   return {

@@ -1,0 +1,35 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lateBindings } from './late-bindings.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Folders that wire parts: each part is made before what uses it. */
+const WIRED = ['src/compose/agent', 'src/compose/serve', 'src/runtime/replica'];
+
+describe('a part is made before what uses it', () => {
+  it.each(WIRED)('in %s', (folder) => {
+    const files = globSync(`${folder}/*.ts`, { cwd: root });
+    const late = files.flatMap((file) =>
+      lateBindings(file, readFileSync(join(root, file), 'utf8')).map((name) => `${file}: ${name}`),
+    );
+    expect(files.length).toBeGreaterThan(3);
+    expect(late).toEqual([]);
+  });
+
+  it.each([
+    ['a closure above the declaration', 'const a = () => b();\n  const b = make();', ['b (line 2)']],
+    ['a closure in the declaration itself', 'const a = make(() => a.stop());', ['a (line 2)']],
+    ['a closure above a variable of a pattern', 'on(() => b);\n  const { a, other: [b] } = make();', ['b (line 2)']],
+    ['a closure in a member of an object', 'const a = { stop: () => b.stop };\n  let b = make();', ['b (line 2)']],
+    ['a closure below the declaration', 'const b = make();\n  const a = () => b();', []],
+    ['a function that calls itself', 'const a = (n: number) => n && a(n - 1);', []],
+    ['a parameter of the same name', 'const a = (b: string) => b;\n  const b = make();', []],
+    ['a member of the same name', 'const a = () => deps.b;\n  const b = make();', []],
+    ['a variable of the closure', 'const a = () => {\n    const b = 1;\n    return b;\n  };\n  const b = make();', []],
+    ['a type', 'const a = (): typeof b => 1;\n  const b = 1;', []],
+  ])('%s is judged', (_what, body, late) => {
+    expect(lateBindings('a.ts', `function create(deps: Deps) {\n  ${body}\n}`)).toEqual(late);
+  });
+});
