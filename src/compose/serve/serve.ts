@@ -102,18 +102,8 @@ function nextSteps(
 
 /** Opens all parts and starts the server. */
 async function openServer(start: Start) {
-  const { config, version, deps, parts, signal, failsAtOnce } = start;
-  await parts.open('the data directory', () => makeDataDirectory(config));
-  const waited = await parts.open(
-    'the store',
-    () => awaitStore(config, deps, { signal, failsAtOnce }),
-    (opened) => opened.close(),
-  );
-  const ofDomains = servedDomains.flatMap((domain) => domain.server?.metrics ?? []);
-  const metrics = createServerMetrics(ofDomains, version);
-  const { store: metered, figures } = meterStore(waited, deps.clock, metrics.storeWrite);
-  const opened = await parts.open('the relay', () => openRelay(config, version, deps, metered), closePart);
-  const store = await parts.open('the seals of the store', () => withSeals(metered, opened.storeSecrets, deps));
+  const { config, version, deps, parts, signal } = start;
+  const { metrics, figures, opened, store } = await openStoreAndRelay(start);
   const { sources, custom, locate, git } = await openAllSources(start);
   const sink = await parts.open(
     'the status branch',
@@ -162,6 +152,22 @@ async function openServer(start: Start) {
   };
   const shown = { server, opened, hooks, audit, metrics: () => metrics.text(scrape()) };
   return startServer(start, shown, sink);
+}
+
+/** Opens the store with its metrics, and the relay, whose secrets can seal the store. */
+async function openStoreAndRelay({ config, version, deps, parts, signal, failsAtOnce }: Start) {
+  await parts.open('the data directory', () => makeDataDirectory(config));
+  const waited = await parts.open(
+    'the store',
+    () => awaitStore(config, deps, { signal, failsAtOnce }),
+    (opened) => opened.close(),
+  );
+  const ofDomains = servedDomains.flatMap((domain) => domain.server?.metrics ?? []);
+  const metrics = createServerMetrics(ofDomains, version);
+  const { store: metered, figures } = meterStore(waited, deps.clock, metrics.storeWrite);
+  const opened = await parts.open('the relay', () => openRelay(config, version, deps, metered), closePart);
+  const store = await parts.open('the seals of the store', () => withSeals(metered, opened.storeSecrets, deps));
+  return { metrics, figures, opened, store };
 }
 
 /** The server, which may be stopped twice: it drains before the API closes, and is stopped also if there never was one. */

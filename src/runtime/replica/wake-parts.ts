@@ -1,4 +1,3 @@
-import type { StoreEvent } from '../../ports/snapshot-store.ts';
 import { ADMISSION_KEY } from './admission.ts';
 import type { Parts, ReplicaDeps } from './replica-parts.ts';
 import { replicatedCluster } from './replicated-clusters.ts';
@@ -8,12 +7,34 @@ const SWEEP_MS = 120_000;
 
 /** Lets each event wake the parts of the replica that it concerns. `start` begins to follow the store. */
 export function wakeParts(deps: ReplicaDeps, parts: Parts) {
-  const { clock, counter, events, ledger, loop, sessions, store } = deps;
-  const { admitting, clusters, epoch, leases, permits, records } = parts;
-  const commit = (): void => loop.transact(() => undefined);
-  const wakePermits = (): void => {
-    for (const cluster of sessions.keys()) permits.wake(cluster);
+  const { clock, events, store } = deps;
+  const { clusters, leases, records } = parts;
+  let unwatch = (): void => undefined;
+  let cancelSweep = (): void => undefined;
+  const sweepLater = (): void => {
+    cancelSweep = clock.schedule(SWEEP_MS, () => {
+      sweepLater();
+      for (const part of [leases, clusters, records]) part.wake();
+      wakePermits(deps, parts);
+    });
   };
+  listen(deps, parts);
+  return {
+    start: (): void => {
+      unwatch = store.watch((event) => events.emit('store', event));
+      sweepLater();
+    },
+    stop: (): void => {
+      cancelSweep();
+      unwatch();
+    },
+  };
+}
+
+function listen(deps: ReplicaDeps, parts: Parts): void {
+  const { counter, events, ledger, loop, windows } = deps;
+  const { admitting, clusters, epoch, leases, permits, publisher, records } = parts;
+  const commit = (): void => loop.transact(() => undefined);
 
   // An earlier leader may have ended before it could write what the store has lost.
   events.on('election', () => clusters.wake());
@@ -34,7 +55,7 @@ export function wakeParts(deps: ReplicaDeps, parts: Parts) {
     commit();
   });
   events.on('admitted', () => {
-    wakePermits();
+    wakePermits(deps, parts);
     acceptElsewhere(deps);
   });
   events.on('epochRaised', (begun) => {
@@ -43,36 +64,20 @@ export function wakeParts(deps: ReplicaDeps, parts: Parts) {
   });
   events.on('store', (event) => {
     if (event.type === 'changed') return wakeForRecords(parts, event.keys);
-    if (event.type === 'lost') for (const part of [parts.publisher, leases, deps.windows]) part.storeLost();
+    if (event.type === 'lost') for (const part of [publisher, leases, windows]) part.storeLost();
     for (const part of [epoch, admitting, leases, clusters, records]) part.wake();
     commit();
   });
+}
 
-  let unwatch = (): void => undefined;
-  let cancelSweep = (): void => undefined;
-  const sweepLater = (): void => {
-    cancelSweep = clock.schedule(SWEEP_MS, () => {
-      sweepLater();
-      for (const part of [leases, clusters, records]) part.wake();
-      wakePermits();
-    });
-  };
-  return {
-    start: (): void => {
-      unwatch = store.watch((event) => events.emit('store', event));
-      sweepLater();
-    },
-    stop: (): void => {
-      cancelSweep();
-      unwatch();
-    },
-  };
+function wakePermits({ sessions }: ReplicaDeps, { permits }: Parts): void {
+  for (const cluster of sessions.keys()) permits.wake(cluster);
 }
 
 /** The records of these keys have changed in the store. */
 function wakeForRecords(
   { admitting, clusters, leases, peers, permits, records }: Parts,
-  keys: Extract<StoreEvent, { readonly type: 'changed' }>['keys'],
+  keys: readonly string[],
 ): void {
   for (const key of keys) {
     const [prefix, cluster = ''] = key.split('/');
