@@ -33,8 +33,6 @@ interface AdmittingDeps extends Pick<ServerCore, 'engine' | 'loop' | 'clock' | '
   readonly noteOthers: () => void;
 }
 
-export type Admitting = ReturnType<typeof createAdmitting>;
-
 /** Follows the admissions of the leader; admits while this replica leads itself. */
 export function createAdmitting(deps: AdmittingDeps, options: { readonly needsStore: boolean }) {
   const { loop, staged, own, followed, publisher, counter, candidacy, ownTurn, judgement, permits, events } = deps;
