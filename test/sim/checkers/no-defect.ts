@@ -3,6 +3,7 @@ import type { MakeChecker } from './checker.ts';
 /** Log lines that report a programming error, under any fault of the world. */
 const DEFECTS = [
   'a sink failed',
+  'a listener failed',
   'sending failed',
   'a delta could not be made',
   'recorders stage changes without end',
