@@ -24,7 +24,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: ReplicaOptions):
   return {
     ...role,
     admitted: counter.current,
-    // An admission is published as a whole: whoever sees that it is open sees all that it admits.
+    // An admission is published as a whole: once it is seen to be open, all that it admits is seen.
     mayStart: isOpen,
     hasCommitted: isOpen,
     hasReadAnew: (source) => own.hasCommitted(source) ?? !counter.isBehind(),
