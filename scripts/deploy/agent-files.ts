@@ -1,24 +1,9 @@
-import {
-  agentDisruptionBudget,
-  agentNamespace,
-  agentNetworkPolicies,
-  agentRights,
-  applyRights,
-  furtherAgentRights,
-  webhookRights,
-} from '../../src/compose/manifests/agent-manifests.ts';
+import { AGENT_PARTS } from '../../src/compose/manifests/agent-manifests.ts';
 import { agentArguments, agentDeployment } from '../../src/compose/manifests/agent-pod.ts';
 import { agentPolicy, policySpec } from '../../src/compose/manifests/agent-policy.ts';
-import {
-  AGENT_ACCESS,
-  ALL_NAMESPACES,
-  APPLIED,
-  DISCOVERY,
-  FURTHER,
-  namespaceRights,
-  OWN_NAMESPACE,
-} from '../../src/compose/manifests/agent-rights.ts';
-import { policyRule } from '../../src/compose/manifests/permission.ts';
+import { AGENT_ACCESS, ALL_NAMESPACES, ROLES, WEBHOOK_ROLE } from '../../src/compose/manifests/agent-rights.ts';
+import { roleObjects } from '../../src/compose/manifests/agent-roles.ts';
+import { type Permission, policyRule } from '../../src/compose/manifests/permission.ts';
 import {
   healthInstalled,
   installedWebhook,
@@ -32,34 +17,35 @@ const NAMESPACE = 'fleetrelay';
 const ONE_NAMESPACE = 'default';
 const BASE = 'deploy/kustomize/agent';
 const COMPONENTS = 'deploy/kustomize/components';
+const CHART = 'deploy/helm/fleetrelay-agent/files';
 const HEADER = '# Generated from src/compose/manifests/. Do not edit; run "npm run generate".\n';
+/** The base: an overlay brings the settings, and says where the agent may write. */
+const UNSAID = { namespace: NAMESPACE, cluster: '', server: 'none:9900', image: 'fleetrelay', ca: '', writable: [] };
 
 /** Path below the project → text, of everything that is made from the agent's manifests. */
 export function agentFiles(): ReadonlyMap<string, string> {
-  const files = new Map([
-    [`${BASE}/namespace.yaml`, documents([agentNamespace(NAMESPACE)])],
-    [`${BASE}/rights.yaml`, documents(agentRights(NAMESPACE))],
-    [`${BASE}/policy.yaml`, documents(agentPolicy())],
-    [`${BASE}/deployment.yaml`, documents([agentDeployment({ namespace: NAMESPACE, image: 'fleetrelay', ca: true })])],
-    [`${BASE}/network-policies.yaml`, documents(agentNetworkPolicies(NAMESPACE, 9900))],
-    [`${BASE}/disruption-budget.yaml`, documents([agentDisruptionBudget(NAMESPACE)])],
-    ['deploy/helm/fleetrelay-agent/files/rights.yaml', HEADER + printYaml(chartRights())],
-  ]);
-  for (const [path, text] of rightsFiles()) files.set(path, text);
-  files.set(`${COMPONENTS}/agent-public-ca/deployment.yaml`, documents([withoutOwnAuthority()]));
-  files.set(`${COMPONENTS}/agent-public-ca/kustomization.yaml`, component({ patches: [{ path: 'deployment.yaml' }] }));
   const webhook = `${COMPONENTS}/agent-webhook`;
-  files.set(`${webhook}/rights.yaml`, documents(webhookRights(NAMESPACE)));
-  files.set(`${webhook}/service.yaml`, documents(webhookService(NAMESPACE)));
-  files.set(`${webhook}/configuration.yaml`, documents([installedWebhook(NAMESPACE)]));
   const patches = [{ target: { kind: 'Deployment', name: 'fleetrelay-agent' }, patch: printYaml(withWebhook()) }];
   const resources = ['rights.yaml', 'service.yaml', 'configuration.yaml'];
-  files.set(`${webhook}/kustomization.yaml`, component({ resources, patches }));
   const policy = { serviceAccount: 'ACCOUNT', namespaces: ['NAMESPACES'], webhook: 'NAME', webhookSecret: 'SECRET' };
-  files.set('deploy/helm/fleetrelay-agent/files/policy.yaml', HEADER + printYaml({ spec: policySpec(policy) }));
   const { webhooks = [] } = installedWebhook('NAMESPACE', 'SERVICE');
-  files.set('deploy/helm/fleetrelay-agent/files/webhooks.yaml', HEADER + printYaml({ webhooks }));
-  return files;
+  return new Map([
+    ...AGENT_PARTS.filter(({ name }) => !['settings', 'webhook'].includes(name)).map(
+      ({ name, objects }) => [`${BASE}/${name}.yaml`, documents(objects(UNSAID))] as const,
+    ),
+    // Kustomize itself replaces the pods when the settings change.
+    [`${BASE}/deployment.yaml`, documents([agentDeployment(UNSAID)])],
+    ...rightsFiles(),
+    [`${COMPONENTS}/agent-public-ca/deployment.yaml`, documents([withoutOwnAuthority()])],
+    [`${COMPONENTS}/agent-public-ca/kustomization.yaml`, component({ patches: [{ path: 'deployment.yaml' }] })],
+    [`${webhook}/rights.yaml`, documents(roleObjects(WEBHOOK_ROLE, UNSAID))],
+    [`${webhook}/service.yaml`, documents(webhookService(NAMESPACE))],
+    [`${webhook}/configuration.yaml`, documents([installedWebhook(NAMESPACE)])],
+    [`${webhook}/kustomization.yaml`, component({ resources, patches })],
+    [`${CHART}/rights.yaml`, HEADER + printYaml(chartRights())],
+    [`${CHART}/policy.yaml`, HEADER + printYaml({ spec: policySpec(policy) })],
+    [`${CHART}/webhooks.yaml`, HEADER + printYaml({ webhooks })],
+  ]);
 }
 
 /**
@@ -68,21 +54,20 @@ export function agentFiles(): ReadonlyMap<string, string> {
  */
 function rightsFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
-  const add = (name: string, everywhere: readonly JsonObject[], inOne: readonly JsonObject[]): void => {
-    for (const [folder, rights, frame] of [
-      [`${COMPONENTS}/agent-${name}`, everywhere.filter((each) => !isInNamespace(each)), component],
-      [`deploy/kustomize/agent-${name}-namespace`, inOne.filter(isInNamespace), kustomization],
-    ] as const) {
-      if (rights.length === 0) continue;
-      files.set(`${folder}/rights.yaml`, documents(rights));
-      files.set(`${folder}/kustomization.yaml`, frame({ resources: ['rights.yaml'] }));
-    }
+  const add = (folder: string, rights: readonly JsonObject[], frame: typeof component): void => {
+    if (rights.length === 0) return;
+    files.set(`${folder}/rights.yaml`, documents(rights));
+    files.set(`${folder}/kustomization.yaml`, frame({ resources: ['rights.yaml'] }));
   };
-  add(ALL_NAMESPACES, applyRights(NAMESPACE, 'all'), []);
-  add('apply', [], applyRights(NAMESPACE, [ONE_NAMESPACE]));
-  for (const access of AGENT_ACCESS) {
-    const everywhere = furtherAgentRights(NAMESPACE, access, { writable: 'all' });
-    add(access, everywhere, furtherAgentRights(NAMESPACE, access, { writable: [ONE_NAMESPACE] }));
+  const everywhere = (role: string) => roleObjects(role, { ...UNSAID, writable: 'all' });
+  const inOne = (role: string) => roleObjects(role, { ...UNSAID, writable: [ONE_NAMESPACE] });
+  add(`${COMPONENTS}/agent-${ALL_NAMESPACES}`, ['namespaces', 'apply'].flatMap(everywhere), component);
+  for (const role of AGENT_ACCESS) {
+    const rights = everywhere(role).filter((each) => !isInNamespace(each));
+    add(`${COMPONENTS}/agent-${role}`, rights, component);
+  }
+  for (const role of ['apply', ...AGENT_ACCESS]) {
+    add(`deploy/kustomize/agent-${role}-namespace`, inOne(role).filter(isInNamespace), kustomization);
   }
   // For a fleet that an administrator trusts, and for API servers older than 1.30.
   const patches = agentPolicy().map(({ apiVersion, kind, metadata }) => ({
@@ -100,18 +85,15 @@ function withWebhook(): readonly JsonObject[] {
   return [...args, { op: 'add', path: `${at}/ports/-`, value: webhook?.port ?? {} }];
 }
 
+/** The rules of each role by the places in which they hold, as `RoleRights` names them. */
 function chartRights(): JsonObject {
-  const { webhook } = healthInstalled;
-  const { secrets = {}, rbac = {}, crds = {}, care = {}, tunnel = {}, webhooks = {} } = FURTHER;
-  const groups = {
-    ...{ discovery: DISCOVERY, apply: APPLIED, namespaces: namespaceRights('all'), ownNamespace: OWN_NAMESPACE },
-    ...{ secrets: secrets.whereWritable ?? [], rbac: rbac.whereWritable ?? [] },
-    ...{ rbacCluster: rbac.everywhere ?? [], crds: crds.everywhere ?? [] },
-    ...{ care: care.everywhere ?? [], careNamespaces: care.inNamespaces ?? [] },
-    ...{ tunnelKubeSystem: tunnel.inKubeSystem ?? [], webhooks: webhooks.everywhere ?? [] },
-    ...{ webhook: webhook?.rights.everywhere ?? [], webhookOwnNamespace: webhook?.rights.ownNamespace ?? [] },
-  };
-  return Object.fromEntries(Object.entries(groups).map(([name, rules]) => [name, rules.map(policyRule)]));
+  const rights = Object.entries(ROLES).map(([role, places]) => [
+    role,
+    Object.fromEntries(
+      Object.entries(places).map(([place, rules]: [string, readonly Permission[]]) => [place, rules.map(policyRule)]),
+    ),
+  ]);
+  return Object.fromEntries(rights);
 }
 
 /** For a server whose certificate the image trusts by itself. */

@@ -1,44 +1,38 @@
-import {
-  APPLIED,
-  DISCOVERY,
-  FURTHER,
-  namespaceRights,
-  OWN_NAMESPACE,
-} from '../../src/compose/manifests/agent-rights.ts';
-import type { Permission } from '../../src/compose/manifests/permission.ts';
-import { agentWebhook } from '../../src/domains/installation.ts';
+import { AGENT_ACCESS, AGENT_NAME, ROLES, WEBHOOK_ROLE } from '../../src/compose/manifests/agent-rights.ts';
+import type { Permission, RoleRights } from '../../src/compose/manifests/permission.ts';
 import { between } from './marks.ts';
 import { SERVER_CUSTOM_RESOURCES, SERVER_LEASE } from './server-permissions.ts';
 
+/** How the rights of a role are given, by the place in which they hold. */
+const PLACES: Readonly<Record<keyof RoleRights, string>> = {
+  everywhere: 'everywhere: a ClusterRole',
+  writableNamespaces: 'for the Namespaces themselves in which it may write: a ClusterRole',
+  whereWritable: 'where it may write: a Role in each Namespace, or a ClusterRole',
+  inNamespaces: 'in `kube-system` or in each of `--care-namespaces`: a Role',
+  inKubeSystem: 'in `kube-system`: a Role',
+  ownNamespace: 'in its own namespace: a Role',
+};
+
 const PARTS: readonly (readonly [string, readonly Permission[]])[] = [
-  ['Agent, everywhere: ClusterRole `fleetrelay-agent-discovery`', DISCOVERY],
-  ['Agent, where it may write: Role `fleetrelay-agent-apply` in each Namespace, or ClusterRole', APPLIED],
-  ['Agent, these Namespaces themselves: ClusterRole `fleetrelay-agent-namespaces`', namespaceRights('all')],
-  ['Agent, its own namespace: Role `fleetrelay-agent`', OWN_NAMESPACE],
-  ...Object.entries(FURTHER).flatMap(
-    ([choice, { everywhere = [], whereWritable = [], inNamespaces = [], inKubeSystem = [] }]) =>
-      (
-        [
-          ['a Role where it may write, or a ClusterRole', whereWritable],
-          ['a ClusterRole', everywhere],
-          ['a Role in `kube-system` or in each of `--care-namespaces`', inNamespaces],
-          ['a Role in `kube-system`', inKubeSystem],
-        ] as const
-      )
-        .filter(([, permissions]) => permissions.length > 0)
-        .map(([how, permissions]) => [`Agent, only by choice: \`${choice}\`, ${how}`, permissions] as const),
+  ...Object.entries(ROLES).flatMap(([role, rights]) =>
+    Object.entries(PLACES).flatMap(([place, how]) => {
+      const permissions = rights[place as keyof RoleRights];
+      return permissions === undefined
+        ? []
+        : [[`Agent, \`${AGENT_NAME}-${role}\`${onlyBy(role)}, ${how}`, permissions] as const];
+    }),
   ),
-  ['Agent, only with the webhook: ClusterRole `fleetrelay-agent-webhook`', agentWebhook?.rights.everywhere ?? []],
-  [
-    'Agent, only with the webhook, its own namespace: Role `fleetrelay-agent-webhook`',
-    agentWebhook?.rights.ownNamespace ?? [],
-  ],
   [
     'Management server, only with desired state from custom resources: ClusterRole `fleetrelay-server-custom-resources`',
     SERVER_CUSTOM_RESOURCES,
   ],
   ['Management server, only with a Lease for its replicas: Role `fleetrelay-server`', SERVER_LEASE],
 ];
+
+function onlyBy(role: string): string {
+  if (role === WEBHOOK_ROLE) return ' (only with the webhook)';
+  return AGENT_ACCESS.includes(role) ? ' (only by choice)' : '';
+}
 
 /** The text with the table of rights between its two marks made anew. Throws if the marks are not there. */
 export function withRightsTable(text: string): string {

@@ -1,12 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  agentNamespace,
-  agentRights,
-  applyRights,
-  furtherAgentRights,
-} from '../../src/compose/manifests/agent-manifests.ts';
-import { agentPolicy } from '../../src/compose/manifests/agent-policy.ts';
+import { AGENT_PARTS } from '../../src/compose/manifests/agent-manifests.ts';
 import type { WritableNamespaces } from '../../src/compose/manifests/agent-rights.ts';
 import type { ControlPlane } from './control-plane.ts';
 
@@ -20,13 +14,9 @@ export async function agentKubeconfig(
   access: readonly string[] = [],
   writable: WritableNamespaces = 'all',
 ): Promise<string> {
-  const manifests = [
-    agentNamespace(namespace),
-    ...agentPolicy(),
-    ...agentRights(namespace),
-    ...applyRights(namespace, writable),
-    ...access.flatMap((each) => furtherAgentRights(namespace, each, { writable })),
-  ];
+  const options = { namespace, access, writable, cluster: '', server: '', image: '' };
+  const parts = AGENT_PARTS.filter(({ name }) => ['namespace', 'policy', 'rights'].includes(name));
+  const manifests = parts.flatMap(({ objects }) => objects(options));
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
   await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: list });
   const request = ['create', 'token', 'fleetrelay-agent', '--namespace', namespace, '--duration', '24h'];

@@ -24,9 +24,7 @@ export const compositionRoots = {
   clusterDeregister: lazy(async () => (await import('../compose/cluster/deregister.ts')).deregisterCluster),
   clusterResetPosition: lazy(async () => (await import('../compose/cluster/reset-position.ts')).resetPosition),
   clusterAdopt: lazy(async () => (await import('../compose/cluster/adopt.ts')).previewAdoption),
-  checkFleet: lazy(async () => (await import('../compose/check/fleet.ts')).fleetFindings),
-  checkRepository: lazy(async () => (await import('../compose/check/repository.ts')).repositoryFindings),
-  checkKubernetes: lazy(async () => (await import('../compose/check/kubernetes.ts')).kubernetesFindings),
+  check: lazy(async () => (await import('../compose/check/checks.ts')).runChecks),
   debugSnapshot: lazy(async () => (await import('../compose/debug/snapshot.ts')).takeDebugSnapshot),
 };
 

@@ -1,8 +1,9 @@
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { agentManifests, furtherAgentRights } from '../../src/compose/manifests/agent-manifests.ts';
+import { agentManifests } from '../../src/compose/manifests/agent-manifests.ts';
 import { AGENT_ACCESS } from '../../src/compose/manifests/agent-rights.ts';
+import { roleObjects } from '../../src/compose/manifests/agent-roles.ts';
 import { AGENT_RELEASES, CA, REPLICATED, SERVER_RELEASES } from '../contract/deploy/releases.ts';
 import {
   type Manifest,
@@ -236,7 +237,8 @@ describe.skipIf(noProgram('kube-apiserver', 'kube-controller-manager'))(
           `delete ${webhooks}`,
         ];
         const byRegister = AGENT_ACCESS.filter((access) => /care|tunnel|webhooks/.test(access)).flatMap((access) =>
-          furtherAgentRights('fleetrelay', access, {
+          roleObjects(access, {
+            namespace: 'fleetrelay',
             writable: 'all',
             accessNamespaces: { [access]: ['kube-system', CONTROL_PLANE] },
           }),

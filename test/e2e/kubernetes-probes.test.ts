@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { webhookRights } from '../../src/compose/manifests/agent-manifests.ts';
+import { roleObjects } from '../../src/compose/manifests/agent-roles.ts';
 import { installedWebhook } from '../../src/domains/health/compose/installed-webhook.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../src/model/text/json.ts';
 import { until } from '../support/fleet-processes.ts';
@@ -80,7 +80,7 @@ function webhookHere(port: number): readonly JsonObject[] {
   const metadata = { name: 'fleetrelay-agent-webhook', namespace: AGENT_NAMESPACE };
   const spec = { type: 'ExternalName', externalName: 'localhost' };
   return [
-    ...webhookRights(AGENT_NAMESPACE),
+    ...roleObjects('webhook', { namespace: AGENT_NAMESPACE, writable: [] }),
     { apiVersion: 'v1', kind: 'Service', metadata, spec },
     JSON.parse(text) as JsonObject,
   ];

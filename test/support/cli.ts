@@ -5,7 +5,7 @@ import { type MainContext, main } from '../../src/cli/main.ts';
 import type { TextOutput } from '../../src/cli/output.ts';
 import type { Roots } from '../../src/cli/roots.ts';
 import { parseWith, withExitCode } from '../../src/cli/run-command.ts';
-import { fleetFindings } from '../../src/compose/check/fleet.ts';
+import { runChecks } from '../../src/compose/check/checks.ts';
 import type { RecordingHeader } from '../../src/model/fleet/recording.ts';
 import type { PlanView } from '../../src/model/plan/plan.ts';
 
@@ -66,15 +66,16 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     installHook: record('installHook', []),
     token: record('token', 'frt1_token'),
     clusterRegister: record('clusterRegister', { cluster: 'east', steps: [], printed: '', notes: [] }),
-    checkFleet: async (...args) => fleetFindings(...args),
+    check: async ({ fleet, ...others }, io) => {
+      await record('check', [])(others);
+      return runChecks({ fleet }, io);
+    },
     clusterDeregister: record('clusterDeregister', { cluster: 'east', steps: [], holds: null, notes: [] }),
     clusterResetPosition: record('clusterResetPosition', {
       ...{ cluster: 'east', where: 'https://east', position: { epoch: 5, sequence: 6 }, admitted: null },
       ...{ holds: 3, reset: true, notes: ['3 objects of the fleet in east: unchanged'] },
     }),
     clusterAdopt: record('clusterAdopt', { cluster: 'east', server: '', objects: [] }),
-    checkRepository: record('checkRepository', []),
-    checkKubernetes: record('checkKubernetes', []),
     debugSnapshot: record('debugSnapshot', {
       takenAt: '',
       version: '1.2.3',

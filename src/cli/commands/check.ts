@@ -1,3 +1,4 @@
+import type { CheckRequest } from '../../compose/check/checks.ts';
 import type { Finding } from '../../compose/check/finding.ts';
 import type { KubeTarget } from '../../compose/options.ts';
 import { counted } from '../../model/text/messages.ts';
@@ -60,31 +61,30 @@ export function checkCommand(context: CliContext): CliCommand {
 }
 
 async function check(context: CliContext, flags: Flags): Promise<readonly Finding[]> {
-  const { checkout } = flags;
+  const { checkout, withoutServer = false } = flags;
   const kube = kubeTarget(flags);
   const hint = 'name a checkout or a cluster, or leave out --without-server';
-  const isNothing = flags.withoutServer === true && checkout === undefined && kube === undefined;
-  refuseUsage([[isNothing, 'there is nothing to look at', hint]]);
-  const found = await Promise.all([
-    flags.withoutServer === true ? [] : serverFindings(context, flags),
-    checkout === undefined ? [] : context.roots.checkRepository(checkout, runIo(context)),
-    kube === undefined ? [] : context.roots.checkKubernetes(kube, runIo(context)),
-  ]);
-  return found.flat();
+  refuseUsage([[withoutServer && checkout === undefined && kube === undefined, 'there is nothing to look at', hint]]);
+  const server = withoutServer ? {} : await askServer(context, flags);
+  const findings = await context.roots.check({ fleet: server.fleet, checkout, kube }, runIo(context));
+  return [...(server.away === undefined ? [] : [server.away]), ...findings];
 }
 
-/** The findings about a server. One that does not answer is a finding, so that the other areas are looked at all the same. */
-async function serverFindings(context: CliContext, flags: Flags): Promise<readonly Finding[]> {
+/** What the server reports. One that does not answer is a finding, so that the other areas are looked at all the same. */
+async function askServer(
+  context: CliContext,
+  flags: Flags,
+): Promise<{ readonly fleet?: CheckRequest['fleet']; readonly away?: Finding }> {
   const address = addressOf(context, flags);
   try {
     const api = await connect(context, flags);
     const [fleet, outputs] = await Promise.all([api.status(), api.list('outputs')]);
-    return await context.roots.checkFleet(fleet, outputs, { version: context.version, api: address });
+    return { fleet: { fleet, outputs, version: context.version, api: address } };
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode === EXIT.usage) throw error;
     const { message: what, hint: fix } = error;
     const reason = error.exitCode === EXIT.unreachable ? 'ServerUnreachable' : 'ServerRefused';
-    return [{ severity: 'error', area: 'server', reason, where: address, what, fix }];
+    return { away: { severity: 'error', area: 'server', reason, where: address, what, fix } };
   }
 }
 

@@ -12,7 +12,10 @@ export interface Finding {
   readonly fix?: string | undefined;
 }
 
-/** A row of the table of a check. It is a finding if `when` holds. `fix` is left out where the table of fixes has the reason. */
+/** A finding as a check gives it: its row in the table of checks says the area. */
+export type Found = Omit<Finding, 'area'>;
+
+/** A row of what a check finds about one thing, if `when` holds. `fix` is left out where the table of fixes has the reason. */
 export type Row = readonly [
   when: boolean,
   severity: Finding['severity'],
@@ -24,19 +27,14 @@ export type Row = readonly [
 /** What mends a finding, by its reason. */
 export type Fixes = Readonly<Record<string, string>>;
 
-/** The rows of one thing that hold, as findings. */
-export function findingsOf(
-  at: Pick<Finding, 'area' | 'where'>,
-  rows: readonly Row[],
-  fixes: Fixes = {},
-): readonly Finding[] {
+/** The rows about one thing that hold, as findings. */
+export function foundAt(where: string, rows: readonly Row[], fixes: Fixes = {}): readonly Found[] {
   return rows.flatMap(([when, severity, reason, what, fix = fixes[reason]]) =>
-    when ? [{ severity, ...at, reason, what, ...(fix === undefined ? {} : { fix }) }] : [],
+    when ? [{ severity, reason, where, what, ...(fix === undefined ? {} : { fix }) }] : [],
   );
 }
 
 /** The first row that holds, of rows that exclude each other. */
 export function firstOf(rows: readonly Row[]): readonly Row[] {
-  const found = rows.find(([when]) => when);
-  return found === undefined ? [] : [found];
+  return rows.filter(([when]) => when).slice(0, 1);
 }

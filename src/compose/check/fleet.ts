@@ -5,58 +5,31 @@ import { refusalText } from '../../model/agent/agent-refusal.ts';
 import { displayLocation } from '../../model/fleet/diagnostic.ts';
 import { counted } from '../../model/text/messages.ts';
 import { parseRfc3339 } from '../../model/text/time.ts';
-import { type Finding, type Fixes, findingsOf, firstOf, type Row } from './finding.ts';
+import { type Fixes, type Found, firstOf, foundAt, type Row } from './finding.ts';
 
-/** At most so many objects of one cluster are named; the others are counted. */
+/** Objects of one cluster that are named; the others are counted. */
 const NAMED = 10;
 
-/** Findings in what a server reports about its fleet, in the order of that report. `command` is the caller of the server. */
-export function fleetFindings(
-  fleet: FleetView,
-  outputs: readonly OutputView[],
-  command: { readonly version: string; readonly api: string },
-): readonly Finding[] {
-  const { sources, diagnostics, clusters, safeMode, version } = fleet;
-  return [
-    ...serverFindings(fleet, command),
-    ...sources.flatMap(sourceFindings),
-    ...diagnostics.map(({ severity, reason, message, hint, at }): Finding => {
-      const where = at === undefined ? 'fleet' : displayLocation(at);
-      return { severity, area: 'source', reason, where, what: message, ...(hint === undefined ? {} : { fix: hint }) };
-    }),
-    ...statusBranchFindings(fleet),
-    ...heldFindings(fleet),
-    ...undeclaredFindings(fleet),
-    ...(safeMode?.causes ?? []).map(({ cluster, reason, message }): Finding => {
-      const what = `safe mode waits for it: ${message}`;
-      const fix = 'see fleetrelay get clusters, and the log of its agent';
-      return { severity: 'warning', area: 'cluster', where: cluster, reason, what, fix };
-    }),
-    ...clusters.flatMap((cluster) => {
-      const own = outputs.filter((output) => output.cluster === cluster.name);
-      return clusterFindings(cluster, own, version);
-    }),
-    ...findingsOf(
-      { area: 'cluster', where: 'fleet' },
-      [[clusters.length === 0, 'warning', 'NoClusters', 'no KubernetesCluster is declared']],
-      { NoClusters: 'fleetrelay cluster register NAME --help' },
-    ),
-  ];
+/** What a server reports about its fleet, and the caller of the server. */
+export interface FleetSubject {
+  readonly fleet: FleetView;
+  readonly outputs: readonly OutputView[];
+  /** Of the command. */
+  readonly version: string;
+  /** Address of the server. */
+  readonly api: string;
 }
 
-function serverFindings(
-  { fleet, ready, version, notReady, metricsAddress = '' }: FleetView,
-  command: { readonly version: string; readonly api: string },
-): readonly Finding[] {
+export function server({ fleet, version: own, api }: FleetSubject): readonly Found[] {
+  const { fleet: name, ready, version, notReady, metricsAddress = '' } = fleet;
   const why = notReady?.join('; ') ?? 'a source has not been read yet, or the store cannot be written';
-  const isSkewed = !sameMinor(version, command.version);
-  const skew = `the server is ${version}, this command ${command.version}`;
+  const skew = `the server is ${version}, this command ${own}`;
   const readyz = `see the sources here, and the log of the server; ${metricsAddress}/readyz names the reasons`;
-  return findingsOf({ area: 'server', where: command.api }, [
-    [true, 'ok', 'ServerReachable', `the server of the fleet ${fleet} answers (${version})`],
+  return foundAt(api, [
+    [true, 'ok', 'ServerReachable', `the server of the fleet ${name} answers (${version})`],
     [ready, 'ok', 'ServerReady', 'it is ready'],
     [!ready, 'error', 'ServerNotReady', `it is not ready: ${why}`, readyz],
-    [isSkewed, 'warning', 'VersionSkew', skew, 'use a command of the same minor version'],
+    [!sameMinor(version, own), 'warning', 'VersionSkew', skew, 'use a command of the same minor version'],
   ]);
 }
 
@@ -65,11 +38,15 @@ function sameMinor(a: string, b: string): boolean {
   return minor(a) === minor(b);
 }
 
-function sourceFindings(source: SourceView) {
+export function sources({ fleet }: FleetSubject): readonly Found[] {
+  return fleet.sources.flatMap(sourceFindings);
+}
+
+function sourceFindings(source: SourceView): readonly Found[] {
   const { name, address, state, revision, refusedRevision, partial, suspended, message } = source;
   const unread = 'a file of the admitted revision cannot be read: the source removes nothing until all can be read';
-  return findingsOf(
-    { area: 'source', where: name },
+  return foundAt(
+    name,
     [
       [state === 'synced', 'ok', 'SourceSynced', `${address} is read, at ${revision?.slice(0, 12)}`],
       [state === 'pending', 'warning', 'SourcePending', `${address} is not read yet`],
@@ -87,36 +64,58 @@ function sourceFindings(source: SourceView) {
   );
 }
 
-function statusBranchFindings({ statusBranch }: FleetView): readonly Finding[] {
-  const { state, message } = statusBranch ?? { state: 'synced', message: '' };
+export function diagnostics({ fleet }: FleetSubject): readonly Found[] {
+  return fleet.diagnostics.map(({ severity, reason, message, hint, at }) => {
+    const where = at === undefined ? 'fleet' : displayLocation(at);
+    return { severity, reason, where, what: message, ...(hint === undefined ? {} : { fix: hint }) };
+  });
+}
+
+export function statusBranch({ fleet }: FleetSubject): readonly Found[] {
+  const { state, message } = fleet.statusBranch ?? { state: 'synced', message: '' };
   const fix = 'the server needs write access to the status branch, or `status.git.enabled: false` in its RelayConfig';
-  return findingsOf({ area: 'server', where: 'status branch' }, [
+  return foundAt('status branch', [
     [state === 'failing', 'error', 'StatusBranchFailing', message, fix],
     [state === 'refused', 'error', 'StatusBranchRefused', message, fix],
   ]);
 }
 
-function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
-  return heldRemovals.map(({ digest, message, removals }) => ({
-    severity: 'warning',
-    area: 'cluster',
-    reason: 'RemovalsHeld',
-    where: [...new Set(removals.map(({ cluster }) => cluster))].join(', '),
-    what: `${counted(removals.length, 'removal')} held: ${message}`,
-    fix: `look at them with \`fleetrelay approve --list\`, then: fleetrelay approve ${digest.slice(0, 12)}`,
-  }));
+export function heldRemovals({ fleet }: FleetSubject): readonly Found[] {
+  return fleet.heldRemovals.flatMap(({ digest, message, removals }) => {
+    const where = [...new Set(removals.map(({ cluster }) => cluster))].join(', ');
+    const what = `${counted(removals.length, 'removal')} held: ${message}`;
+    const fix = `look at them with \`fleetrelay approve --list\`, then: fleetrelay approve ${digest.slice(0, 12)}`;
+    return foundAt(where, [[true, 'warning', 'RemovalsHeld', what, fix]]);
+  });
 }
 
 /** Agents that give a name which no source declares: one with a wrong name, or one that is not declared yet. */
-function undeclaredFindings({ undeclaredAgents = {} }: FleetView): readonly Finding[] {
-  return Object.entries(undeclaredAgents).map(([name, refusal]) => ({
-    severity: 'warning',
-    area: 'cluster',
-    reason: 'UndeclaredAgent',
-    where: name,
-    what: `an agent gives this name, which no source declares: ${refusalWords(refusal)}`,
-    fix: `declare KubernetesCluster ${name} in a source, or give that agent the name that is meant (--cluster)`,
-  }));
+export function undeclaredAgents({ fleet }: FleetSubject): readonly Found[] {
+  return Object.entries(fleet.undeclaredAgents ?? {}).flatMap(([name, refusal]) => {
+    const what = `an agent gives this name, which no source declares: ${refusalWords(refusal)}`;
+    const fix = `declare KubernetesCluster ${name} in a source, or give that agent the name that is meant (--cluster)`;
+    return foundAt(name, [[true, 'warning', 'UndeclaredAgent', what, fix]]);
+  });
+}
+
+export function safeMode({ fleet }: FleetSubject): readonly Found[] {
+  return (fleet.safeMode?.causes ?? []).flatMap(({ cluster, reason, message }) => {
+    const fix = 'see fleetrelay get clusters, and the log of its agent';
+    return foundAt(cluster, [[true, 'warning', reason, `safe mode waits for it: ${message}`, fix]]);
+  });
+}
+
+export function clusters({ fleet, outputs }: FleetSubject): readonly Found[] {
+  const none = 'no KubernetesCluster is declared';
+  return [
+    ...fleet.clusters.flatMap((cluster) => {
+      const own = outputs.filter((output) => output.cluster === cluster.name);
+      return clusterFindings(cluster, own, fleet.version);
+    }),
+    ...foundAt('fleet', [
+      [fleet.clusters.length === 0, 'warning', 'NoClusters', none, 'fleetrelay cluster register NAME --help'],
+    ]),
+  ];
 }
 
 function refusalWords(refusal: AgentRefusalView): string {
@@ -141,7 +140,7 @@ function clusterFindings(
   cluster: ClusterView,
   outputs: readonly OutputView[],
   serverVersion: string,
-): readonly Finding[] {
+): readonly Found[] {
   const { name, conditions, agentVersion, message } = cluster;
   const conditionRow = (wanted: string, meaning: string, fix: string): readonly Row[] =>
     conditions
@@ -152,33 +151,19 @@ function clusterFindings(
   const stopped = paused.filter(({ reason }) => reason === STOP_BUTTON_REASON);
   const exempt = paused.filter(({ reason }) => reason !== STOP_BUTTON_REASON);
   const release = stopButtonRelease(stopped[0]?.message ?? '');
+  const waiting = `the stop button in the cluster is on: ${counted(stopped.length, 'object')} waiting`;
+  const alone = `${counted(exempt.length, 'object')} left alone: ${exempt[0]?.message}`;
+  const drifted = `others have changed or removed ${counted(cluster.drifted, 'object')}, and drift is only reported`;
   const olderTag = 'the tag of its inventory is made with an older relay secret';
   const isSkewed = agentVersion !== null && !sameMinor(agentVersion, serverVersion);
-  const at = { area: 'cluster', where: name } as const;
   const wrong = [
-    ...findingsOf(
-      at,
+    ...foundAt(
+      name,
       [
         ...(cluster.asleep === undefined ? firstOf(connectionRows(cluster)) : []),
-        [
-          stopped.length > 0,
-          'warning',
-          'ClusterPaused',
-          `the stop button in the cluster is on: ${counted(stopped.length, 'object')} waiting`,
-          release,
-        ],
-        [
-          exempt.length > 0,
-          'warning',
-          'ObjectsExempt',
-          `${counted(exempt.length, 'object')} left alone: ${exempt[0]?.message}`,
-        ],
-        [
-          cluster.drifted > 0,
-          'warning',
-          'ObjectsDrifted',
-          `others have changed or removed ${counted(cluster.drifted, 'object')}, and drift is only reported`,
-        ],
+        [stopped.length > 0, 'warning', 'ClusterPaused', waiting, release],
+        [exempt.length > 0, 'warning', 'ObjectsExempt', alone],
+        [cluster.drifted > 0, 'warning', 'ObjectsDrifted', drifted],
         [cluster.suspended !== null, 'warning', 'ClusterSuspended', message],
         ...conditionRow('Discovered', 'some kinds cannot be listed, and count as unknown: ', exclude),
         ...conditionRow('Declared', '', 'mend that file'),
@@ -198,15 +183,15 @@ function clusterFindings(
     ...objectFindings(name, outputs),
   ];
   if (wrong.length > 0) return wrong.toSorted(byWeight);
-  if (cluster.asleep !== undefined) return findingsOf(at, [[true, 'ok', 'ClusterAsleep', cluster.asleep]]);
-  return findingsOf(at, firstOf(progressRows(cluster)), {
+  if (cluster.asleep !== undefined) return foundAt(name, [[true, 'ok', 'ClusterAsleep', cluster.asleep]]);
+  return foundAt(name, firstOf(progressRows(cluster)), {
     ObjectsHeld: `fleetrelay get outputs --cluster ${name}`,
     NotAppliedYet: `look again; if it stays so: fleetrelay get outputs --cluster ${name}`,
   });
 }
 
 /** Orders findings of one cluster: errors first. */
-function byWeight(a: Finding, b: Finding): number {
+function byWeight(a: Found, b: Found): number {
   return Number(b.severity === 'error') - Number(a.severity === 'error');
 }
 
@@ -252,22 +237,19 @@ function wayOutIn(message: string): string | undefined {
   return /(fleetrelay [a-z]+ [^;,`]+)$/.exec(message)?.[1];
 }
 
-function objectFindings(cluster: string, outputs: readonly OutputView[]): readonly Finding[] {
+function objectFindings(cluster: string, outputs: readonly OutputView[]): readonly Found[] {
   const wrong = outputs.filter(needsPerson);
   const more = wrong.length - NAMED;
+  const all = `fleetrelay get outputs --cluster ${cluster}`;
   return [
-    ...wrong.slice(0, NAMED).map((output): Finding => {
+    ...wrong.slice(0, NAMED).flatMap((output) => {
       const { state, object, message } = output;
       const reason = output.reason || (state === 'conflict' ? 'ObjectConflict' : 'ObjectFailed');
       const severity = state === 'held' ? 'warning' : 'error';
       const fix = wayOutIn(message) ?? objectFix(cluster, output);
-      return { severity, area: 'cluster', where: `${cluster} ${object}`, reason, what: `${state}: ${message}`, fix };
+      return foundAt(`${cluster} ${object}`, [[true, severity, reason, `${state}: ${message}`, fix]]);
     }),
-    ...findingsOf(
-      { area: 'cluster', where: cluster },
-      [[more > 0, 'error', 'MoreObjects', `${more} more objects are not as they should be`]],
-      { MoreObjects: `fleetrelay get outputs --cluster ${cluster}` },
-    ),
+    ...foundAt(cluster, [[more > 0, 'error', 'MoreObjects', `${more} more objects are not as they should be`, all]]),
   ];
 }
 

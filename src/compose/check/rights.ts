@@ -1,12 +1,12 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { agentWebhook } from '../../domains/installation.ts';
 import { metadataOf } from '../../model/objects/object-key.ts';
 import { objectOf, objectsOf, textOf } from '../../model/text/json.ts';
 import { type Kube, OUR_PARTS, RESOURCES, refusalOf } from '../kube.ts';
-import { APPLIED, DISCOVERY, OWN_NAMESPACE } from '../manifests/agent-rights.ts';
+import { ROLES, WEBHOOK_ROLE } from '../manifests/agent-rights.ts';
 import type { InstalledAgent } from '../manifests/installed-agent.ts';
-import type { Permission } from '../manifests/permission.ts';
-import type { Row } from './finding.ts';
+import { type Permission, READ } from '../manifests/permission.ts';
+import type { AgentSubject } from './agent.ts';
+import { type Found, foundAt, type Row } from './finding.ts';
 
 const AT_ONCE = 8;
 
@@ -25,42 +25,49 @@ type Asked<Value> =
   | { readonly type: 'answered'; readonly value: Value }
   | { readonly type: 'refused'; readonly message: string };
 
+/** Namespaces; undefined is all of them. */
+type Places = readonly (string | undefined)[];
+
 /** Asks the API server whether the agent's ServiceAccount has every right that an agent needs. */
-export async function rightsRows(kube: Kube, agent: InstalledAgent): Promise<readonly Row[]> {
-  const { namespace } = kube;
+export async function rights({ kube, agent, fixes }: AgentSubject): Promise<readonly Found[]> {
+  const where = `system:serviceaccount:${kube.namespace}:${agent.serviceAccount}`;
+  const unknown = (message: string): readonly Found[] => {
+    const what = `what the agent may do cannot be asked: ${message}`;
+    return foundAt(where, [[true, 'unknown', 'RightsUnknown', what]]);
+  };
   const places = await writablePlaces(kube, agent);
-  if (places.type === 'refused') return unknownRights(places.message);
-  const asked = [
-    ...DISCOVERY.flatMap((permission) => rightsOf(permission, kube, ['list', 'watch'])),
-    ...places.value.flatMap((place) =>
-      APPLIED.flatMap((permission) => rightsOf(permission, kube, neededOf(permission), place)),
-    ),
-    ...OWN_NAMESPACE.flatMap((permission) => rightsOf(permission, kube, permission.verbs, namespace)),
-    ...(agent.webhook === undefined ? [] : webhookRights(agent.webhook, kube)),
-  ];
+  if (places.type === 'refused') return unknown(places.message);
+  const asked = neededRights(kube, agent, places.value);
   const allowed = await allowedOf(kube, agent, asked);
-  if (allowed.type === 'refused') return unknownRights(allowed.message);
+  if (allowed.type === 'refused') return unknown(allowed.message);
   const missing = asked.filter((right) => !allowed.value.includes(right));
-  const where = places.value.includes(undefined) ? 'in all Namespaces' : `in ${places.value.join(', ')}`;
+  const writes = places.value.includes(undefined) ? 'in all Namespaces' : `in ${places.value.join(', ')}`;
   const isNowhere = places.value.length === 0;
-  return [
-    [
-      missing.length === 0 && !isNowhere,
-      'ok',
-      'RightsComplete',
-      `the agent may do what an agent has to; it may write ${where}`,
-    ],
+  const isComplete = missing.length === 0 && !isNowhere;
+  const rows: readonly Row[] = [
+    [isComplete, 'ok', 'RightsComplete', `the agent may do what an agent has to; it may write ${writes}`],
     [missing.length > 0, 'error', 'RightsMissing', `the agent may not ${inWords(missing)}`],
     [isNowhere, 'error', 'NothingWritable', 'the agent may write in no Namespace'],
   ];
+  return foundAt(where, rows, fixes);
 }
 
-function unknownRights(message: string): readonly Row[] {
-  return [[true, 'unknown', 'RightsUnknown', `what the agent may do cannot be asked: ${message}`]];
+/** The rights of the roles that every agent has, and of the webhook if it serves one. `places`: where it writes; undefined is everywhere. */
+function neededRights(kube: Kube, { webhook }: InstalledAgent, places: Places): readonly Right[] {
+  const { discovery = {}, apply = {}, own = {}, [WEBHOOK_ROLE]: ofWebhook = {} } = ROLES;
+  const each = (rules: readonly Permission[] = [], place?: string, name?: string): readonly Right[] =>
+    rules.flatMap((rule) => rightsOf(name === undefined ? rule : { ...rule, resourceNames: [name] }, kube, place));
+  return [
+    ...each(discovery.everywhere).filter(({ verb }) => verb !== 'get'),
+    ...places.flatMap((place) => each(apply.whereWritable?.map(whatShows), place)),
+    ...each(own.ownNamespace, kube.namespace),
+    ...(webhook === undefined ? [] : each(ofWebhook.everywhere, undefined, webhook.configuration)),
+    ...(webhook === undefined ? [] : each(ofWebhook.ownNamespace, kube.namespace, webhook.secret)),
+  ];
 }
 
-/** The Namespaces in which the agent was given the right to write; undefined is all of them. */
-async function writablePlaces(kube: Kube, agent: InstalledAgent): Promise<Asked<readonly (string | undefined)[]>> {
+/** The Namespaces in which the agent was given the right to write. */
+async function writablePlaces(kube: Kube, agent: InstalledAgent): Promise<Asked<Places>> {
   const everywhere = { group: 'apps', resource: 'deployments', verb: 'create' };
   const allowed = await allowedOf(kube, agent, [everywhere]);
   if (allowed.type === 'refused' || allowed.value.length > 0) {
@@ -97,17 +104,16 @@ export async function allowedOf(
   return { type: 'answered', value: allowed };
 }
 
-/** The verbs that show that a role is there: those that write, or all of a rule that only reads. */
-function neededOf({ verbs }: Permission): readonly string[] {
-  const writing = verbs.filter((verb) => !['get', 'list', 'watch'].includes(verb));
-  return writing.length > 0 ? writing : verbs;
+/** The rule with the verbs that show that its role is there: those that write, or all of a rule that only reads. */
+function whatShows(rule: Permission): Permission {
+  const writing = rule.verbs.filter((verb) => !READ.includes(verb));
+  return writing.length > 0 ? { ...rule, verbs: writing } : rule;
 }
 
 /** The rights of a rule, without those for kinds that this API server does not have. */
 function rightsOf(
-  { apiGroups, resources, resourceNames = [] }: Permission,
+  { apiGroups, resources, verbs, resourceNames = [] }: Permission,
   { catalog }: Kube,
-  verbs: readonly string[],
   namespace?: string,
 ): readonly Right[] {
   const [name] = resourceNames;
@@ -118,16 +124,6 @@ function rightsOf(
       .filter((resource) => isOffered(group, resource))
       .flatMap((resource) => verbs.map((verb) => ({ group, resource, verb, name, namespace }))),
   );
-}
-
-function webhookRights(
-  { configuration, secret }: NonNullable<InstalledAgent['webhook']>,
-  kube: Kube,
-): readonly Right[] {
-  const named = (permissions: readonly Permission[], name: string, namespace?: string): readonly Right[] =>
-    permissions.flatMap((each) => rightsOf({ ...each, resourceNames: [name] }, kube, each.verbs, namespace));
-  const { everywhere = [], ownNamespace = [] } = agentWebhook?.rights ?? {};
-  return [...named(everywhere, configuration), ...named(ownNamespace, secret, kube.namespace)];
 }
 
 function review({ client, namespace }: Kube, user: string, right: Right) {

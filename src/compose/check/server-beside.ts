@@ -3,10 +3,9 @@ import { type JsonObject, objectOf, objectsOf } from '../../model/text/json.ts';
 import { type Kube, OUR_PARTS, RESOURCES } from '../kube.ts';
 import type { InstalledAgent } from '../manifests/installed-agent.ts';
 import { serverNamespaceIn, serverPlaces } from '../manifests/server-place.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import type { AgentSubject } from './agent.ts';
+import { type Found, foundAt } from './finding.ts';
 import { allowedOf, type Right } from './rights.ts';
-
-const AREA = { area: 'kubernetes' } as const;
 
 /** With one of these in the server's Namespace, a Pod there mounts the server's volume, or its files are read where they are mounted. */
 const WAYS: readonly Right[] = [
@@ -23,34 +22,26 @@ const WAYS: readonly Right[] = [
  * the server does not know in which cluster it is. What the agent may do is asked of RBAC (SubjectAccessReview), since a policy
  * that refuses it leaves a way through the Node: a Pod in any other Namespace may mount the Node's files.
  */
-export async function serverBesideFindings(
-  kube: Kube,
-  agent: InstalledAgent,
-  address: string,
-): Promise<readonly Finding[]> {
+export async function serverBeside(subject: AgentSubject): Promise<readonly Found[]> {
+  const { kube, server = '' } = subject;
   const places = await serverPlaces(kube);
-  const named = serverNamespaceIn(address);
+  const named = serverNamespaceIn(server) ?? [];
   const found = places.type === 'found' ? places.namespaces : [];
-  const findings: Finding[] = [];
-  if (places.type === 'refused' && named === undefined) {
-    const what = `whether a management server is in this cluster cannot be asked: ${places.message}`;
-    findings.push(
-      ...findingsOf({ ...AREA, where: kube.client.server }, [[true, 'unknown', 'ServerPlaceUnknown', what]]),
-    );
-  }
-  for (const namespace of new Set([...found, ...(named === undefined ? [] : [named])])) {
-    findings.push(...(await findingsIn(kube, agent, namespace)));
-  }
-  return findings;
+  const isHidden = places.type === 'refused' && named.length === 0;
+  const what = `whether a management server is in this cluster cannot be asked: ${places.type === 'refused' ? places.message : ''}`;
+  return [
+    ...foundAt(kube.client.server, [[isHidden, 'unknown', 'ServerPlaceUnknown', what]]),
+    ...(await Promise.all([...new Set([...found, named].flat())].map((place) => exposure(subject, place)))).flat(),
+  ];
 }
 
-async function findingsIn(kube: Kube, agent: InstalledAgent, namespace: string): Promise<readonly Finding[]> {
+async function exposure({ kube, agent }: AgentSubject, namespace: string): Promise<readonly Found[]> {
   const everywhere = { group: 'apps', resource: 'deployments', verb: 'create' };
   const allowed = await allowedOf(kube, agent, [...WAYS.map((way) => ({ ...way, namespace })), everywhere]);
-  const where = { ...AREA, where: `Namespace/${namespace}` };
+  const where = `Namespace/${namespace}`;
   if (allowed.type === 'refused') {
     const what = `whether the agent could read the server's volume cannot be asked: ${allowed.message}`;
-    return findingsOf(where, [[true, 'unknown', 'RightsUnknown', what]]);
+    return foundAt(where, [[true, 'unknown', 'RightsUnknown', what]]);
   }
   const isEverywhere = allowed.value.includes(everywhere);
   const inside = allowed.value.filter((right) => right !== everywhere);
@@ -58,16 +49,17 @@ async function findingsIn(kube: Kube, agent: InstalledAgent, namespace: string):
     ({ verb, resource, subresource }) => `${verb} ${[resource, subresource ?? []].flat().join('/')}`,
   );
   const policed = inside.length > 0 && (await hasPolicy(kube, agent));
-  const rights = isEverywhere ? 'may write workloads in all Namespaces' : `may ${words.join(', ')} here`;
+  const may = isEverywhere ? 'may write workloads in all Namespaces' : `may ${words.join(', ')} here`;
   const rest = policed
     ? 'the policy keeps it out of this Namespace, not out of the Node: a Pod elsewhere could mount its files'
     : 'it could read the volume of the server, with its relay secret and its CA key, and so be every cluster';
-  const what = `the server is in the cluster of this agent, which ${rights}: ${rest}`;
+  const what = `the server is in the cluster of this agent, which ${may}: ${rest}`;
   const fix =
     'fleetrelay cluster register NAME --install --namespaces NS,... with the other options of its installation; or move the server to a cluster without an agent';
-  return findingsOf(where, [
-    [inside.length > 0 || isEverywhere, 'warning', 'ServerExposed', what, fix],
-    [inside.length === 0 && !isEverywhere, 'ok', 'ServerApart', 'the agent can write no workload where the server is'],
+  const isExposed = inside.length > 0 || isEverywhere;
+  return foundAt(where, [
+    [isExposed, 'warning', 'ServerExposed', what, fix],
+    [!isExposed, 'ok', 'ServerApart', 'the agent can write no workload where the server is'],
   ]);
 }
 

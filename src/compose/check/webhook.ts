@@ -1,24 +1,24 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
-import { isMissing, type Kube, RESOURCES, refusalOf } from '../kube.ts';
+import { isMissing, RESOURCES, refusalOf } from '../kube.ts';
+import type { AgentSubject } from './agent.ts';
 import { certificateOf, dateRows } from './certificates.ts';
-import { firstOf, type Row } from './finding.ts';
+import { type Found, firstOf, foundAt, type Row } from './finding.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** What a look at the configuration of the agent's webhook shows. Without its authority the API server reaches no webhook. */
-export async function webhookRows(
-  { client }: Pick<Kube, 'client'>,
-  name: string,
-  now: number,
-): Promise<readonly Row[]> {
+/** The configuration of the agent's webhook. Without its authority the API server reaches no webhook. */
+export async function webhook({ kube: { client }, agent, now, fixes }: AgentSubject): Promise<readonly Found[]> {
+  const name = agent.webhook?.configuration;
+  if (name === undefined) return [];
   const path = resourcePath({ resource: RESOURCES.mutatingWebhooks, name });
   const answer = await client.request({ method: 'GET', path });
-  if (answer.type === 'ok') return objectsOf(answer.body.webhooks).flatMap((webhook) => trustRows(webhook, now));
-  return firstOf([
+  const other = firstOf([
     [isMissing(answer), 'error', 'WebhookMissing', 'the agent serves a webhook, but no Pod is sent to it'],
     [true, 'unknown', 'ObjectUnreadable', refusalOf(answer) ?? ''],
   ]);
+  const rows = answer.type === 'ok' ? objectsOf(answer.body.webhooks).flatMap((each) => trustRows(each, now)) : other;
+  return foundAt(`MutatingWebhookConfiguration.admissionregistration.k8s.io/${name}`, rows, fixes);
 }
 
 function trustRows({ name, clientConfig, failurePolicy }: JsonObject, now: number): readonly Row[] {

@@ -1,15 +1,14 @@
 import { resolve } from 'node:path';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
-import { agentWebhook } from '../../domains/installation.ts';
 import type { ClusterName } from '../../model/fleet/ids.ts';
 import { labelsOf, metadataOf } from '../../model/objects/object-key.ts';
 import { type JsonObject, objectsOf } from '../../model/text/json.ts';
 import { counted } from '../../model/text/messages.ts';
 import { isOffered, type Kube, type KubeReader, openAgentKube, openKube, resourceOf, systemDeps } from '../kube.ts';
-import { agentManifests, agentOwnSecret } from '../manifests/agent-manifests.ts';
+import { removedManifests } from '../manifests/agent-manifests.ts';
 import { isPolicy } from '../manifests/agent-policy.ts';
-import { agentRoles } from '../manifests/agent-roles.ts';
+import { installedRoles } from '../manifests/agent-roles.ts';
 import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
 import { otherAgentPlaces, whyPolicyStays } from '../manifests/other-agents.ts';
@@ -57,7 +56,7 @@ export async function deregisterCluster(request: DeregisterRequest, io: Io): Pro
     await refuseRelease(kube, (release) => `remove it with: helm uninstall ${release}`);
   }
   const declared = await undeclare(request, io);
-  const agent = uninstallAgent === true ? await removeAgent(kube, cluster, dryRun) : [];
+  const agent = uninstallAgent === true ? await removeAgent(kube, dryRun) : [];
   const progress = (line: string): void => io.err(`${line}\n`);
   const objects = request.removeObjects === true ? await removeObjects(kube, { dryRun, progress }) : [];
   const holds = await countOwned(kube);
@@ -101,28 +100,17 @@ async function checkCluster(kube: Kube, { name, removeObjects: removesObjects }:
   );
 }
 
-/**
- * Removes the objects of the installation, webhook and Deployment first. The namespace stays, because the inventory in it tells a
- * later agent what it owns. The settings stay, because they name the cluster of that inventory.
- */
-async function removeAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): Promise<readonly Step[]> {
+/** Removes the objects of the installation. The settings stay, because they name the cluster of the inventory that stays. */
+async function removeAgent(kube: Kube, dryRun: boolean): Promise<readonly Step[]> {
   const { namespace } = kube;
   const { settings } = await installedAgent(kube);
-  const unused = { server: 'none:1', image: '', token: '', ca: '' };
-  // The roles are looked for, because their Namespaces are not known here.
-  const installed = agentManifests({ cluster, namespace, ...unused, writable: [], webhook: true });
-  const staying = (manifest: JsonObject): boolean =>
-    manifest.kind === 'Namespace' || metadataOf(manifest).name === settings;
-  const own = [agentOwnSecret(namespace), ...(agentWebhook?.made(namespace) ?? [])];
-  const others = installed.filter(
-    (manifest) => !staying(manifest) && !isRole(manifest) && (!isPolicy(manifest) || isOffered(kube, manifest)),
+  const manifests = removedManifests(namespace).filter(
+    (manifest) => metadataOf(manifest).name !== settings && (!isPolicy(manifest) || isOffered(kube, manifest)),
   );
-  const manifests = [...others, ...(await agentRoles(kube)), ...own];
-  // A webhook that no agent serves would refuse Pods.
-  const rank = ({ kind }: JsonObject): number => ['MutatingWebhookConfiguration', 'Deployment', kind].indexOf(kind);
   const policyStays = whyPolicyStays(await otherAgentPlaces(kube));
   const steps: Step[] = [];
-  for (const manifest of manifests.toSorted((a, b) => rank(a) - rank(b))) {
+  // The roles are looked for, because their Namespaces are not known here.
+  for (const manifest of [...manifests, ...(await installedRoles(kube))]) {
     const step = await removeOne(kube, manifest, dryRun, (live) => {
       // An object of this name without our label belongs to another installation.
       if (labelsOf(live)['app.kubernetes.io/part-of'] !== 'fleetrelay')
@@ -132,10 +120,6 @@ async function removeAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): P
     if (step.outcome !== 'absent') steps.push(step);
   }
   return steps;
-}
-
-function isRole({ apiVersion }: JsonObject): boolean {
-  return String(apiVersion).startsWith('rbac.');
 }
 
 async function countOwned({ client, namespace }: KubeReader): Promise<number | null> {

@@ -3,8 +3,9 @@ import { MADE_FOR_AGENT } from '../../adapters/kubernetes/cluster/annotations.ts
 import type { JsonObject } from '../../model/text/json.ts';
 import { isMissing, isOffered, type Kube, nameOf, RESOURCES, refusalOf } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
-import { AGENT_ACCOUNT, agentPolicy, isPolicy, POLICY_KIND, protectedNamespaces } from '../manifests/agent-policy.ts';
-import { agentRoles } from '../manifests/agent-roles.ts';
+import { agentPolicy, isPolicy, POLICY_KIND, protectedNamespaces } from '../manifests/agent-policy.ts';
+import { AGENT_NAME } from '../manifests/agent-rights.ts';
+import { installedRoles } from '../manifests/agent-roles.ts';
 import { applyAll, type KubeApplying, removeOne } from '../manifests/apply.ts';
 import { otherAgentPlaces, whyPolicyStays } from '../manifests/other-agents.ts';
 import { type ServerPlaces, serverPlaces } from '../manifests/server-place.ts';
@@ -33,7 +34,7 @@ export async function installAgent(
   const wanted = new Set(offered.map(nameOf));
   const policies = agentPolicy().filter((manifest) => isOffered(kube, manifest));
   const former: Step[] = [];
-  for (const manifest of [...(await agentRoles(kube)), ...policies]) {
+  for (const manifest of [...(await installedRoles(kube)), ...policies]) {
     if (wanted.has(nameOf(manifest))) continue;
     const stays = isPolicy(manifest) ? whyPolicyStays(others) : undefined;
     former.push(await removeOne(kube, manifest, applying.dryRun, () => stays));
@@ -58,7 +59,7 @@ function placesOfServers(
 
 /** The Namespaces that the policy in the cluster protects; none if there is no policy. */
 async function protectedBefore({ client }: Kube): Promise<readonly string[]> {
-  const path = resourcePath({ resource: RESOURCES.admissionPolicies, name: AGENT_ACCOUNT });
+  const path = resourcePath({ resource: RESOURCES.admissionPolicies, name: AGENT_NAME });
   const answer = await client.request({ method: 'GET', path });
   if (isMissing(answer)) return [];
   if (answer.type !== 'ok') throw new Error(`${client.server}: the policy cannot be read: ${refusalOf(answer)}`);

@@ -9,7 +9,7 @@ import { LEASES } from '../../adapters/kubernetes/lease.ts';
 import { metadataOf } from '../../model/objects/object-key.ts';
 import { type JsonValue, objectsOf, textOf } from '../../model/text/json.ts';
 import { errorText } from '../../model/text/messages.ts';
-import { kubernetesFindings } from '../check/kubernetes.ts';
+import { runChecks } from '../check/checks.ts';
 import { type Kube, type KubeIo, OUR_PARTS, openKube, RESOURCES, read, refusalOf, systemDeps } from '../kube.ts';
 import { installedAgent } from '../manifests/installed-agent.ts';
 import type { KubeTarget } from '../options.ts';
@@ -164,7 +164,7 @@ async function kubernetesPieces(target: KubeTarget, logLines: number, io: KubeIo
     kinds: catalog.preferred.map(({ group, version, kind }) => `${kind}.${version}.${group}`),
     unreadableGroups: [...catalog.unreadableGroups],
   };
-  const findings = await kubernetesFindings(target, io);
+  const findings = await runChecks({ kube: target }, io);
   return [
     { path: 'kubernetes/check.json', type: 'json', value: findings.map((finding) => ({ ...finding })) },
     answerPiece('version', await get('/version')),

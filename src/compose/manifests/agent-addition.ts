@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../model/text/json.ts';
-import type { FurtherRights, Permission } from './permission.ts';
+import type { RoleRights } from './permission.ts';
 
 /** What a domain adds to an installed agent. */
 export interface AgentAddition {
   /** More than an agent may do by itself; each is the choice of the person who installs it, by this name. */
-  readonly choices?: Readonly<Record<string, FurtherRights>>;
+  readonly choices?: Readonly<Record<string, RoleRights>>;
   /** What `fleetrelay cluster register` says of the choices. */
   readonly register?: RegisterHelp;
   /** The ConfigMaps that the agent keeps in its own namespace by their names, each with a sentence for the table of rights. */
@@ -18,7 +18,7 @@ export interface AgentAddition {
 export interface RegisterHelp {
   /** What they allow, for the help of `--allow`. */
   readonly allow: string;
-  /** The options that name the Namespaces of a choice with {@link FurtherRights.inNamespaces}. */
+  /** The options that name the Namespaces of a choice with {@link RoleRights.inNamespaces}. */
   readonly namespaces: readonly NamespacesOption[];
   readonly examples: readonly (readonly [command: string, meaning: string])[];
 }
@@ -50,8 +50,8 @@ export interface AgentWebhook {
   readonly configuration: string;
   /** The usual name of its Secret in the agent's namespace. */
   readonly secret: string;
-  /** What the agent may do besides: everywhere, and in its own namespace. */
-  readonly rights: Readonly<Record<'everywhere' | 'ownNamespace', readonly Permission[]>>;
+  /** What the agent may do besides. */
+  readonly rights: RoleRights;
   /** What it adds to the command line of the agent. `image`: of fleetrelay. */
   readonly args: (image: string) => readonly string[];
   /** The port of the agent's container. */

@@ -1,6 +1,8 @@
 import { AGENT_LABELS, agentTemplateLabels } from '../../adapters/kubernetes/agent-labels.ts';
 import { agentWebhook } from '../../domains/installation.ts';
 import type { JsonObject } from '../../model/text/json.ts';
+import { agentObject } from './agent-object.ts';
+import { AGENT_NAME } from './agent-rights.ts';
 
 /** What the agent's Deployment is made for. */
 export interface AgentPodOptions {
@@ -8,8 +10,8 @@ export interface AgentPodOptions {
   readonly namespace: string;
   /** Image of fleetrelay. */
   readonly image: string;
-  /** There is a ConfigMap `fleetrelay-relay-ca` with the authority of the server. */
-  readonly ca: boolean;
+  /** Given: there is a ConfigMap `fleetrelay-relay-ca` with the authority of the server. */
+  readonly ca?: string | undefined;
   /** It serves the admission webhook. */
   readonly webhook?: boolean | undefined;
   /** Changes when the settings do, so that the pods are replaced; absent where kustomize or Helm does that. */
@@ -25,23 +27,20 @@ export function agentDeployment(options: AgentPodOptions): JsonObject {
   const { namespace, settingsDigest } = options;
   const annotations =
     settingsDigest === undefined ? {} : { annotations: { 'fleetrelay.dev/settings-digest': settingsDigest } };
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'fleetrelay-agent', namespace, labels: AGENT_LABELS },
+  return agentObject('apps/v1', 'Deployment', AGENT_NAME, namespace, {
     spec: {
       // One leads, the other stands by.
       replicas: 2,
       selector: { matchLabels: agentTemplateLabels },
       template: { metadata: { labels: AGENT_LABELS, ...annotations }, spec: podSpec(options) },
     },
-  };
+  });
 }
 
 function podSpec(options: AgentPodOptions): JsonObject {
   const { ca } = options;
   return {
-    serviceAccountName: 'fleetrelay-agent',
+    serviceAccountName: AGENT_NAME,
     automountServiceAccountToken: true,
     securityContext: {
       runAsNonRoot: true,
@@ -64,7 +63,7 @@ function podSpec(options: AgentPodOptions): JsonObject {
       { name: 'data', emptyDir: { sizeLimit: '1Gi' } },
       { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
       { name: 'token', secret: { secretName: 'fleetrelay-agent-token', defaultMode: 0o440 } },
-      ...(ca ? [{ name: 'ca', configMap: { name: 'fleetrelay-relay-ca' } }] : []),
+      ...(ca === undefined ? [] : [{ name: 'ca', configMap: { name: 'fleetrelay-relay-ca' } }]),
     ],
   };
 }
@@ -85,7 +84,7 @@ function container({ image, ca, webhook = false }: AgentPodOptions): JsonObject 
     name: 'agent',
     image,
     imagePullPolicy: 'IfNotPresent',
-    args: [...agentArguments(ca), ...(webhook ? (agentWebhook?.args(image) ?? []) : [])],
+    args: [...agentArguments(ca !== undefined), ...(webhook ? (agentWebhook?.args(image) ?? []) : [])],
     env: [
       { name: 'CLUSTER', valueFrom: setting('cluster') },
       { name: 'SERVER', valueFrom: setting('server') },
@@ -109,7 +108,7 @@ function container({ image, ca, webhook = false }: AgentPodOptions): JsonObject 
       { name: 'data', mountPath: '/var/lib/fleetrelay' },
       { name: 'tmp', mountPath: '/tmp' },
       { name: 'token', mountPath: '/etc/fleetrelay/token', readOnly: true },
-      ...(ca ? [{ name: 'ca', mountPath: '/etc/fleetrelay/ca', readOnly: true }] : []),
+      ...(ca === undefined ? [] : [{ name: 'ca', mountPath: '/etc/fleetrelay/ca', readOnly: true }]),
     ],
   };
 }

@@ -1,17 +1,13 @@
-import { AGENT_LABELS } from '../../adapters/kubernetes/agent-labels.ts';
 import { HEAD_NAME } from '../../adapters/kubernetes/inventory/pieces.ts';
 import { agentAdditions, agentWebhook } from '../../domains/installation.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
 import { merged } from '../../model/values/merged.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
-import { KUBE_SYSTEM } from './agent-rights.ts';
+import { agentObject } from './agent-object.ts';
+import { AGENT_NAME, KUBE_SYSTEM } from './agent-rights.ts';
 
 /** The kind of {@link agentPolicy}; an API server older than 1.30 does not have it. */
 export const POLICY_KIND = 'ValidatingAdmissionPolicy';
-const POLICY_GROUP = 'admissionregistration.k8s.io';
-
-/** Name of the ServiceAccount of an agent, and of its policy, unless a chart names them otherwise. */
-export const AGENT_ACCOUNT = 'fleetrelay-agent';
 
 /** The Namespace of the management server in the manifests of `deploy/`. */
 export const SERVER_NAMESPACE = 'fleetrelay-server';
@@ -32,7 +28,7 @@ export interface AgentPolicyOptions {
   /** Name of the agent's ServiceAccount; its namespace is protected as well. */
   readonly serviceAccount?: string;
   /** The protected Namespaces besides that of the agent. */
-  readonly namespaces?: readonly string[];
+  readonly namespaces?: readonly string[] | undefined;
   /** Name of its MutatingWebhookConfiguration. */
   readonly webhook?: string;
   /** Name of the Secret of its webhook. */
@@ -45,9 +41,11 @@ export interface AgentPolicyOptions {
  * an agent reaches the policy itself; only `cluster-admin` does.
  */
 export function agentPolicy(options: AgentPolicyOptions = {}): readonly JsonObject[] {
-  const { name = AGENT_ACCOUNT } = options;
+  const { name = AGENT_NAME } = options;
   const binding = { policyName: name, validationActions: ['Deny'] };
-  return [object(POLICY_KIND, name, policySpec(options)), object(`${POLICY_KIND}Binding`, name, binding)];
+  const object = (kind: string, spec: JsonObject): JsonObject =>
+    agentObject('admissionregistration.k8s.io/v1', kind, name, undefined, { spec });
+  return [object(POLICY_KIND, policySpec(options)), object(`${POLICY_KIND}Binding`, binding)];
 }
 
 /** Whether a manifest is the policy or its binding. */
@@ -64,7 +62,7 @@ export function protectedNamespaces({ spec }: JsonObject): readonly string[] {
 
 /** The `spec` of the policy. */
 export function policySpec({
-  serviceAccount = AGENT_ACCOUNT,
+  serviceAccount = AGENT_NAME,
   namespaces = [SERVER_NAMESPACE],
   webhook = agentWebhook?.configuration ?? '',
   webhookSecret = agentWebhook?.secret,
@@ -139,8 +137,4 @@ function isNot(group: string, resources: readonly string[]): string {
 
 function list(values: readonly string[]): string {
   return `[${values.map((value) => `'${value}'`).join(', ')}]`;
-}
-
-function object(kind: string, name: string, spec: JsonObject): JsonObject {
-  return { apiVersion: `${POLICY_GROUP}/v1`, kind, metadata: { name, labels: AGENT_LABELS }, spec };
 }

@@ -1,15 +1,14 @@
-import { agentAdditions } from '../../domains/installation.ts';
+import { agentAdditions, agentWebhook } from '../../domains/installation.ts';
 import { engineGroups } from '../../model/fleet/engine-kinds.ts';
 import { merged } from '../../model/values/merged.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
-import { APPLY, type FurtherRights, type Permission, READ, rulesOf } from './permission.ts';
+import { APPLY, type Permission, READ, type RoleRights, rulesOf } from './permission.ts';
 
-/** More than an agent may do by itself; each is the choice of the person who installs it. */
-export const AGENT_ACCESS: readonly string[] = [
-  ...['secrets', 'rbac', 'crds'],
-  ...agentAdditions.flatMap(({ choices = {} }) => Object.keys(choices)),
-  'cluster-admin',
-];
+/** Name of the agent's Deployment and ServiceAccount, and how the names of its other objects begin. */
+export const AGENT_NAME = 'fleetrelay-agent';
+
+/** The choice that binds the agent to the ClusterRole of this name. */
+export const CLUSTER_ADMIN = 'cluster-admin';
 
 /** The choice to let the agent write in all Namespaces; without it they are named. */
 export const ALL_NAMESPACES = 'all-namespaces';
@@ -83,15 +82,17 @@ export const APPLIED: readonly Permission[] = [
   ),
 ];
 
-/** To apply the Namespaces in which the agent may write: those with these names, or all. Every agent may read Namespaces. */
-export function namespaceRights(writable: WritableNamespaces): readonly Permission[] {
-  const why =
-    'Namespaces that the desired state declares, of those in which the agent may write. One is removed only when nothing of the fleet is left in it. `create` counts for server-side apply, which names it.';
-  // No names would mean all of them.
-  if (writable.length === 0) return [];
-  const names = writable === 'all' ? {} : { resourceNames: writable };
-  return [{ apiGroups: [''], resources: ['namespaces'], ...names, verbs: ['create', 'patch', 'delete'], why }];
-}
+/** To apply the Namespaces themselves in which the agent may write. Every agent may read Namespaces. */
+const NAMESPACES: readonly Permission[] = rulesOf(
+  ['create', 'patch', 'delete'],
+  [
+    [
+      'core',
+      'namespaces',
+      'Namespaces that the desired state declares, of those in which the agent may write. One is removed only when nothing of the fleet is left in it. `create` counts for server-side apply, which names it.',
+    ],
+  ],
+);
 
 /** In the agent's own namespace. The `create` of a POST cannot be tied to a name, and the pieces of the inventory have made-up ones. */
 export const OWN_NAMESPACE: readonly Permission[] = [
@@ -117,47 +118,66 @@ export const OWN_NAMESPACE: readonly Permission[] = [
 /** The Namespace of a cluster's own parts. */
 export const KUBE_SYSTEM = 'kube-system';
 
-const OF_CORE: Readonly<Record<string, FurtherRights>> = {
-  secrets: {
-    whereWritable: rulesOf(APPLY, [
-      [
-        'core',
-        'secrets',
-        'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of these Namespaces, though it asks only for those with the label of its fleet.',
-      ],
-    ]),
+/** What the choices of the person who installs an agent add; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
+const CHOICES: Readonly<Record<string, RoleRights>> = merged('choice of rights', [
+  {
+    secrets: {
+      whereWritable: rulesOf(APPLY, [
+        [
+          'core',
+          'secrets',
+          'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of these Namespaces, though it asks only for those with the label of its fleet.',
+        ],
+      ]),
+    },
+    rbac: {
+      whereWritable: rulesOf(APPLY, [
+        [
+          'rbac.authorization.k8s.io',
+          'rolebindings roles',
+          'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
+        ],
+      ]),
+      everywhere: rulesOf(APPLY, [
+        [
+          'rbac.authorization.k8s.io',
+          'clusterrolebindings clusterroles',
+          'The same for the whole cluster. The policy refuses them to an agent that may write in all Namespaces.',
+        ],
+      ]),
+    },
+    crds: {
+      everywhere: rulesOf(APPLY, [
+        [
+          'apiextensions.k8s.io',
+          'customresourcedefinitions',
+          'Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").',
+        ],
+      ]),
+    },
   },
-  rbac: {
-    whereWritable: rulesOf(APPLY, [
-      [
-        'rbac.authorization.k8s.io',
-        'rolebindings roles',
-        'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
-      ],
-    ]),
-    everywhere: rulesOf(APPLY, [
-      [
-        'rbac.authorization.k8s.io',
-        'clusterrolebindings clusterroles',
-        'The same for the whole cluster. The policy refuses them to an agent that may write in all Namespaces.',
-      ],
-    ]),
-  },
-  crds: {
-    everywhere: rulesOf(APPLY, [
-      [
-        'apiextensions.k8s.io',
-        'customresourcedefinitions',
-        'Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").',
-      ],
-    ]),
-  },
+  ...agentAdditions.map(({ choices }) => choices),
+]);
+
+/** More than an agent may do by itself; each is the choice of the person who installs it. */
+export const AGENT_ACCESS: readonly string[] = [...Object.keys(CHOICES), CLUSTER_ADMIN];
+
+/** The roles that an agent has in any case, by what follows {@link AGENT_NAME} in their names. */
+export const BASE_ROLES: Readonly<Record<string, RoleRights>> = {
+  discovery: { everywhere: DISCOVERY },
+  own: { ownNamespace: OWN_NAMESPACE },
+  namespaces: { writableNamespaces: NAMESPACES },
+  apply: { whereWritable: APPLIED },
 };
 
-/** What each further access adds; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
-export const FURTHER: Readonly<Record<string, FurtherRights>> = merged('choice of rights', [
-  OF_CORE,
-  ...agentAdditions.map(({ choices }) => choices),
+/** The role of an agent that serves an admission webhook. */
+export const WEBHOOK_ROLE = 'webhook';
+
+/** All roles that an agent can have, by what follows {@link AGENT_NAME} in their names. */
+export const ROLES: Readonly<Record<string, RoleRights>> = merged('role of an agent', [
+  BASE_ROLES,
+  CHOICES,
+  { [WEBHOOK_ROLE]: agentWebhook?.rights ?? {} },
 ]);
 
 /** To elect a leader by one Lease. The `create` of a POST cannot be tied to its name. */

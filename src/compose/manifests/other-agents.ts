@@ -2,7 +2,7 @@ import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { metadataOf } from '../../model/objects/object-key.ts';
 import { objectsOf, textOf } from '../../model/text/json.ts';
 import { type KubeReader, RESOURCES, refusalOf } from '../kube.ts';
-import { AGENT_ACCOUNT } from './agent-policy.ts';
+import { AGENT_NAME } from './agent-rights.ts';
 
 /**
  * The other Namespaces with a ServiceAccount that the policy judges: the agents there use the same policy. Rejects with a text for a
@@ -10,7 +10,7 @@ import { AGENT_ACCOUNT } from './agent-policy.ts';
  */
 export async function otherAgentPlaces({ client, namespace }: KubeReader): Promise<readonly string[]> {
   const path = resourcePath({ resource: RESOURCES.serviceAccounts });
-  const query = { fieldSelector: `metadata.name=${AGENT_ACCOUNT}` };
+  const query = { fieldSelector: `metadata.name=${AGENT_NAME}` };
   const answer = await client.request({ method: 'GET', path, query });
   if (answer.type !== 'ok') {
     throw new Error(`${client.server}: the ServiceAccounts cannot be listed: ${refusalOf(answer)}`);

@@ -25,16 +25,20 @@ export function rulesOf(verbs: readonly string[], rows: readonly RuleRow[]): rea
   });
 }
 
-/** What a further access adds. */
-export interface FurtherRights {
+/** The rights of a role, by the places in which they hold. */
+export interface RoleRights {
   /** By a ClusterRole: what has no Namespace, and what is only read. */
   readonly everywhere?: readonly Permission[];
+  /** By a ClusterRole, for the Namespaces themselves in which the agent may write. */
+  readonly writableNamespaces?: readonly Permission[];
   /** By a Role in each Namespace in which the agent may write; by a ClusterRole if these are all. */
   readonly whereWritable?: readonly Permission[];
   /** By a Role in `kube-system`, or in the Namespaces that the person who installs the agent names. */
   readonly inNamespaces?: readonly Permission[];
   /** By a Role in `kube-system`. */
   readonly inKubeSystem?: readonly Permission[];
+  /** By a Role in the agent's own namespace. */
+  readonly ownNamespace?: readonly Permission[];
 }
 
 /** A rule as the API server takes it. */

@@ -6,7 +6,7 @@ import { connectKube } from '../../../src/adapters/kubernetes/api/connect.ts';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { agentRights } from '../../../src/compose/manifests/agent-manifests.ts';
+import { agentRights } from '../../../src/compose/manifests/agent-roles.ts';
 import type { JsonObject } from '../../../src/model/text/json.ts';
 import { must } from '../../../src/model/values/result.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
@@ -47,7 +47,7 @@ describe.skipIf(noProgram('kube-apiserver'))('on a real API server', () => {
       const { client, namespace } = await home.make();
       const base = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
       const subjects = [{ kind: 'User', name: LIMITED_USER, apiGroup: 'rbac.authorization.k8s.io' }];
-      for (const manifest of agentRights(namespace)) {
+      for (const manifest of agentRights({ namespace, writable: [] })) {
         if (manifest.kind !== 'Role' && manifest.kind !== 'RoleBinding') continue;
         const body: JsonObject = manifest.kind === 'Role' ? manifest : { ...manifest, subjects };
         const path = `${base}/${manifest.kind === 'Role' ? 'roles' : 'rolebindings'}`;

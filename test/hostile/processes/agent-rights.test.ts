@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
-import { agentRights, applyRights, furtherAgentRights } from '../../../src/compose/manifests/agent-manifests.ts';
 import type { WritableNamespaces } from '../../../src/compose/manifests/agent-rights.ts';
+import { agentRights } from '../../../src/compose/manifests/agent-roles.ts';
 import { remediateConfiguration } from '../../../src/domains/care/model/remediate.ts';
 import { webhookConfiguration } from '../../../src/domains/health/adapters/admission/webhook-configuration.ts';
 import { until } from '../../support/fleet-processes.ts';
@@ -275,11 +275,7 @@ describe.skipIf(noProgram('kube-apiserver'))('an agent that may write in named N
 
   beforeAll(async () => {
     // What an installation takes away when it is narrowed.
-    for (const manifest of [
-      ...agentRights('fleetrelay'),
-      ...applyRights('fleetrelay', 'all'),
-      ...FURTHER.flatMap((access) => furtherAgentRights('fleetrelay', access, { writable: 'all' })),
-    ]) {
+    for (const manifest of agentRights({ namespace: 'fleetrelay', writable: 'all', access: FURTHER })) {
       const { name, namespace } = manifest.metadata as { readonly name: string; readonly namespace?: string };
       const where = namespace === undefined ? 'clusterrolebindings' : `namespaces/${namespace}/rolebindings`;
       if (/Binding$/.test(String(manifest.kind))) await admin.send('DELETE', `/apis/${RBAC}/v1/${where}/${name}`);

@@ -1,4 +1,4 @@
-import { furtherAgentRights } from '../../../src/compose/manifests/agent-manifests.ts';
+import { roleObjects } from '../../../src/compose/manifests/agent-roles.ts';
 import type { JsonObject } from '../../../src/model/text/json.ts';
 import { AGENT_NAMESPACE, type KubernetesTestCluster } from './clusters.ts';
 
@@ -63,7 +63,8 @@ export async function prepareShootCluster({ api }: KubernetesTestCluster): Promi
 /** A healthy control plane in the Seed, with the rights of the agent to see it. */
 export async function prepareSeed({ api, plane }: KubernetesTestCluster): Promise<void> {
   await plane.kubectl(['create', 'namespace', CONTROL_PLANE]);
-  const rights = furtherAgentRights(AGENT_NAMESPACE, 'care', {
+  const rights = roleObjects('care', {
+    namespace: AGENT_NAMESPACE,
     writable: 'all',
     accessNamespaces: { care: [CONTROL_PLANE] },
   });

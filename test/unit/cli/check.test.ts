@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterView, FleetView, OutputView } from '../../../src/api/server-api.ts';
-import type { Finding } from '../../../src/compose/check/finding.ts';
-import { fleetFindings } from '../../../src/compose/check/fleet.ts';
+import { CHECKS, runChecks } from '../../../src/compose/check/checks.ts';
+import type { Found } from '../../../src/compose/check/finding.ts';
 import { stopButtonMessage } from '../../../src/model/agent/agent.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 import { runServer } from '../../support/running-server.ts';
@@ -20,11 +20,12 @@ const well = fleetView({
   diagnostics: [],
 });
 
-function findings(fleet: FleetView, outputs: readonly OutputView[] = []): readonly Finding[] {
-  return fleetFindings(fleet, outputs, { version: '0.0.1', api: 'http://127.0.0.1:9980' });
+function findings(fleet: FleetView, outputs: readonly OutputView[] = []): readonly Found[] {
+  const subject = { fleet, outputs, version: '0.0.1', api: 'http://127.0.0.1:9980' };
+  return CHECKS.fleet.flatMap(({ run }) => run(subject));
 }
 
-function problems(fleet: FleetView, outputs?: readonly OutputView[]): readonly Finding[] {
+function problems(fleet: FleetView, outputs?: readonly OutputView[]): readonly Found[] {
   return findings(fleet, outputs).filter(({ severity }) => severity !== 'ok');
 }
 
@@ -280,10 +281,20 @@ describe('fleetrelay check', () => {
     });
     expect(code).toBe(1);
     expect(out).toContain('[ServerUnreachable]');
-    expect(roots.calls).toEqual([
-      ['checkRepository', 'd'],
-      ['checkKubernetes', { namespace: 'x' }],
+    expect(roots.calls).toEqual([['check', { checkout: 'd', kube: { namespace: 'x' } }]]);
+  });
+
+  test('a check that fails is a finding, and the others are made', async () => {
+    const broken = { ...well, sources: [null] } as unknown as FleetView;
+    const io = { cwd: '/', env: {}, version: '0.0.1' };
+    const found = await runChecks({ fleet: { fleet: broken, outputs: [], version: '0.0.1', api: 'a' } }, io);
+    expect(found.filter(({ severity }) => severity !== 'ok')).toEqual([
+      {
+        ...{ severity: 'unknown', area: 'source', reason: 'CheckFailed', where: 'sources' },
+        what: expect.stringMatching(/^the check has failed: /),
+      },
     ]);
+    expect(found.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['ServerReachable', 'ClusterInSync']));
   });
 
   test('has to have something to look at', async () => {

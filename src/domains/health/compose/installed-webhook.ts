@@ -1,5 +1,6 @@
-import { AGENT_LABELS, agentTemplateLabels } from '../../../adapters/kubernetes/agent-labels.ts';
+import { agentTemplateLabels } from '../../../adapters/kubernetes/agent-labels.ts';
 import type { AgentAddition, AgentWebhook } from '../../../compose/manifests/agent-addition.ts';
+import { agentObject } from '../../../compose/manifests/agent-object.ts';
 import { type JsonObject, objectsOf } from '../../../model/text/json.ts';
 import {
   WEBHOOK_CONFIGURATION,
@@ -22,26 +23,20 @@ export function installedWebhook(namespace: string, service = WEBHOOK_SERVICE): 
 /** The Service by which the API server reaches the replicas of the agent, and the way through the NetworkPolicy. */
 export function webhookService(namespace: string): readonly JsonObject[] {
   return [
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: WEBHOOK_SERVICE, namespace, labels: AGENT_LABELS },
+    agentObject('v1', 'Service', WEBHOOK_SERVICE, namespace, {
       spec: {
         selector: agentTemplateLabels,
         ports: [{ name: 'webhook', port: 443, targetPort: 'webhook', protocol: 'TCP', appProtocol: 'https' }],
       },
-    },
-    {
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'NetworkPolicy',
-      metadata: { name: WEBHOOK_SERVICE, namespace, labels: AGENT_LABELS },
+    }),
+    agentObject('networking.k8s.io/v1', 'NetworkPolicy', WEBHOOK_SERVICE, namespace, {
       spec: {
         podSelector: { matchLabels: agentTemplateLabels },
         policyTypes: ['Ingress'],
         // No selector names the API server, which has no pod.
-        ingress: [{ ports: [{ protocol: 'TCP', port: PORT }] }],
+        ingress: [{ ports: [{ protocol: 'TCP', port: 'webhook' }] }],
       },
-    },
+    }),
   ];
 }
 
@@ -76,8 +71,6 @@ export const healthInstalled: AgentAddition = {
     args: (image) => [`--webhook=0.0.0.0:${PORT}`, `--webhook-image=${image}`],
     port: { name: 'webhook', containerPort: PORT, protocol: 'TCP' },
     manifests: (namespace) => [...webhookService(namespace), installedWebhook(namespace)],
-    made: (namespace) => [
-      { apiVersion: 'v1', kind: 'Secret', metadata: { name: WEBHOOK_SECRET, namespace, labels: AGENT_LABELS } },
-    ],
+    made: (namespace) => [agentObject('v1', 'Secret', WEBHOOK_SECRET, namespace)],
   },
 };

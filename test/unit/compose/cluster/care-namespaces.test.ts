@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { furtherAgentRights } from '../../../../src/compose/manifests/agent-manifests.ts';
+import { roleObjects } from '../../../../src/compose/manifests/agent-roles.ts';
 import { metadataOf } from '../../../../src/model/objects/object-key.ts';
 
 /** The Namespaces of the Roles, each with the kinds of core objects that it lets the agent read. */
 function rolesOf(accessNamespaces?: Readonly<Record<string, readonly string[]>>) {
-  const rights = furtherAgentRights('fleetrelay', 'care', {
+  const rights = roleObjects('care', {
+    namespace: 'fleetrelay',
     writable: ['web'],
     ...(accessNamespaces && { accessNamespaces }),
   });
@@ -19,7 +20,7 @@ test('the care of a Shoot reads Secrets in the Namespaces that a person names, a
 });
 
 test('an access that no table has gives no rights', () => {
-  expect(() => furtherAgentRights('fleetrelay', 'everything', { writable: 'all' })).toThrow(
-    'no further access everything',
+  expect(() => roleObjects('everything', { namespace: 'fleetrelay', writable: 'all' })).toThrow(
+    'an agent has no role everything',
   );
 });
