@@ -2,6 +2,7 @@ import type { TokenRequest } from '../compose/cluster/token.ts';
 import type { DocumentsRequest, FoundDocuments } from '../compose/documents.ts';
 import type { DomainRender } from '../compose/render/domain-render.ts';
 import type { CliCommand, Examples, ProcessContext } from './command.ts';
+import type { UsageRow } from './exit-codes.ts';
 import type { ListedKind } from './lists/listed-kind.ts';
 
 /** The process of a command of a domain, with the roots of the core that it can start. */
@@ -40,10 +41,23 @@ export interface DomainViews {
   };
 }
 
+/** What a domain adds to `fleetrelay agent`. */
+export interface AgentCli {
+  readonly options: (command: CliCommand) => unknown;
+  /** Flags that do not go together. */
+  readonly contradictions: (flags: Readonly<Record<string, unknown>>) => readonly UsageRow[];
+  /** What its part of the agent of a Kubernetes cluster is told; undefined: nothing is asked of it. */
+  readonly settings: (flags: Readonly<Record<string, unknown>>) => unknown;
+  /** Paragraphs for the help. */
+  readonly notes: string;
+}
+
 /** What a domain adds to the command line. */
 export interface DomainCli {
   readonly commands: readonly DomainCommand[];
   readonly views: () => Promise<DomainViews>;
+  /** Absent: nothing. */
+  readonly agent?: () => Promise<AgentCli>;
   /** The option of `render` with the file that {@link DomainRender.read} reads; absent: there is none. */
   readonly renders?: { readonly option: string; readonly what: string };
 }

@@ -40,8 +40,11 @@ export class CliError extends Error {
   }
 }
 
+/** A usage error, if `when` holds. */
+export type UsageRow = readonly [when: boolean, problem: string, hint?: string];
+
 /** Throws a usage error for the first row that holds. */
-export function refuseUsage(rows: readonly (readonly [when: boolean, problem: string, hint?: string])[]): void {
+export function refuseUsage(rows: readonly UsageRow[]): void {
   const [, problem = '', hint] = rows.find(([when]) => when) ?? [];
   if (problem !== '') throw new CliError(EXIT.usage, problem, hint);
 }

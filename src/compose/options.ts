@@ -114,7 +114,7 @@ export interface CommonAgentOptions {
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
   /** Absent: `auto`. */
-  readonly logFormat?: LogFormat;
+  readonly logFormat?: LogFormat | undefined;
 }
 
 export interface DirectoryAgentOptions extends CommonAgentOptions {
@@ -132,27 +132,8 @@ export interface KubernetesAgentOptions extends CommonAgentOptions {
     /** Several replicas elect a leader; without it there must be only one. */
     readonly leaderElect: boolean;
     /** Objects in the agent's namespace are applied as all others. Absent: they are refused. */
-    readonly allowOwnNamespace?: boolean;
+    readonly allowOwnNamespace?: boolean | undefined;
   };
-  /** The webhook that rewrites the probes of Pods; absent: none. */
-  readonly webhook?: WebhookSettings | undefined;
-}
-
-/** The webhook of an agent. */
-export interface WebhookSettings {
-  readonly listen: ListenAddress;
-  /** Names of the MutatingWebhookConfiguration, and in the agent's namespace of the Service and the Secret. */
-  readonly configuration: string;
-  readonly service: string;
-  readonly secret: string;
-  /** Image of the container that is added to Pods; absent: the image of this version. */
-  readonly image?: string | undefined;
-  /** The container is added as a native sidecar. */
-  readonly native: boolean;
-  /** Life of its own certificate authority in seconds. */
-  readonly caLifeSeconds: number;
-  /** Files that another program renews; absent: the agent makes its own. */
-  readonly files?:
-    | { readonly certFile: string; readonly keyFile: string; readonly caFile?: string | undefined }
-    | undefined;
+  /** What each domain is told, by its name, as its options of `fleetrelay agent` say. */
+  readonly domains: Readonly<Record<string, unknown>>;
 }

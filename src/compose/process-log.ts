@@ -4,13 +4,13 @@ import type { Log } from '../ports/log.ts';
 import type { LogFormat, LogLevel, RunIo } from './options.ts';
 
 /** Whether the log of a process is text for a person: as it was asked for, else on a terminal. */
-export function isTextLog({ logFormat = 'auto' }: { readonly logFormat?: LogFormat }, io: RunIo): boolean {
+export function isTextLog({ logFormat = 'auto' }: { readonly logFormat?: LogFormat | undefined }, io: RunIo): boolean {
   return logFormat === 'auto' ? io.isTerminal === true : logFormat === 'text';
 }
 
 /** The log of a server or an agent, on standard error. */
 export function createProcessLog(
-  options: { readonly logLevel: LogLevel; readonly logFormat?: LogFormat },
+  options: { readonly logLevel: LogLevel; readonly logFormat?: LogFormat | undefined },
   io: RunIo,
 ): Log {
   const { logLevel: level } = options;

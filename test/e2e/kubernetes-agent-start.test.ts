@@ -45,6 +45,7 @@ const optionsOf = (kubernetes: KubernetesAgentOptions['kubernetes']): Kubernetes
   insecure: true,
   logLevel: 'info',
   kubernetes,
+  domains: {},
 });
 const io = { cwd: '/', env: {}, version: '0.0.0' };
 const ask = async (path: string) => {

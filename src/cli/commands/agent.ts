@@ -1,41 +1,29 @@
-import type { AgentOptions, CommonAgentOptions, KubeTarget, WebhookSettings } from '../../compose/options.ts';
+import type { AgentOptions, CommonAgentOptions, KubeTarget } from '../../compose/options.ts';
+import { domains } from '../../domains/domains.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
-import {
-  clusterName,
-  listenAddress,
-  logFormatOption,
-  logLevelOption,
-  serverAddress,
-  wholeNumber,
-} from '../arguments.ts';
+import { clusterName, listenAddress, logFormatOption, logLevelOption, serverAddress } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, type Examples, newCommand, runRoot } from '../command.ts';
+import type { AgentCli } from '../domain-cli.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 
-type Flags = KubeTarget &
-  Omit<CommonAgentOptions, 'certificate' | 'health' | 'insecure'> & {
-    readonly certFile?: string;
-    readonly keyFile?: string;
-    readonly directory?: string;
-    readonly leaderElect?: boolean;
-    readonly allowOwnNamespace?: true;
-    readonly metrics?: ListenAddress;
-    readonly insecure?: true;
-    readonly nativeSidecar: boolean;
-  } & WebhookFlags;
-
-interface WebhookFlags {
-  readonly webhook?: ListenAddress;
-  readonly webhookImage?: string;
-  readonly webhookConfiguration?: string;
-  readonly webhookService?: string;
-  readonly webhookSecret?: string;
-  readonly webhookCertFile?: string;
-  readonly webhookKeyFile?: string;
-  readonly webhookCaFile?: string;
-  readonly webhookCaLife?: number;
+interface Flags extends KubeTarget, Omit<CommonAgentOptions, 'certificate' | 'health' | 'insecure'> {
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  readonly directory?: string;
+  readonly leaderElect?: boolean;
+  readonly allowOwnNamespace?: true;
+  readonly metrics?: ListenAddress;
+  readonly insecure?: true;
 }
+
+/** What domains add to the command, by their names. */
+const DOMAINS: readonly (AgentCli & { readonly name: string })[] = await Promise.all(
+  domains.flatMap(({ name, cli }) =>
+    cli?.agent === undefined ? [] : [cli.agent().then((each) => ({ ...each, name }))],
+  ),
+);
 
 const EXAMPLES: Examples = [
   [
@@ -63,16 +51,7 @@ The server issues a client certificate for the token, and renews it; the agent
 keeps it in the Secret "fleetrelay-agent-credentials" of its namespace, or in its
 data folder. A server that issues none takes the token.
 
-With --webhook every replica rewrites the probes of Pods as they are created, as
-${'`fleetrelay inject`'} does: of Pods with the label fleetrelay.dev/probe-proxy: enabled,
-and of Pods in Namespaces with it; "disabled" on a Pod wins. The FleetPolicy has the
-settings (health.injector). Certificates are made by the agent, kept in a Secret
-and renewed, or read from files. The MutatingWebhookConfiguration must exist;
-the agent sets its caBundle and failurePolicy, and sets them back when others change
-them. ${'`--webhook-cert-file`'} leaves caBundle to others, unless --webhook-ca-file
-is given.
-
-The namespace must exist. An agent is installed in a cluster with
+${DOMAINS.map(({ notes }) => `${notes}\n\n`).join('')}The namespace must exist. An agent is installed in a cluster with
 \`fleetrelay cluster register NAME --install\`.`;
 
 /** `fleetrelay agent`: the agent of one cluster. */
@@ -91,7 +70,7 @@ export function agentCommand(context: CliContext): CliCommand {
     .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)')
     .option('--cert-file <file>', 'client certificate that another program renews (default: the server issues one)')
     .option('--key-file <file>', 'its key; both files are read each time the server is dialled');
-  return command
+  command
     .kubeOptions({
       cluster: "the cluster (default inside a pod, without --context: the pod's own cluster)",
       namespace: "the agent's own namespace (default: the namespace of the context or ServiceAccount, else fleetrelay)",
@@ -108,28 +87,9 @@ export function agentCommand(context: CliContext): CliCommand {
       'where the agent keeps what it was sent last (default: in the folder of --directory; else in XDG_STATE_HOME or ' +
         '~/.local/state; inside a pod in /var/lib/fleetrelay)',
     )
-    .option('--metrics <address>', 'HOST:PORT for health and metrics (default: none)', listenAddress)
-    .option(
-      '--webhook <address>',
-      'PORT or HOST:PORT of the webhook that rewrites probes (default: none)',
-      listenAddress,
-    )
-    .option('--webhook-image <image>', 'image of the probe proxy in Pods (default: the one of this version)')
-    .option('--no-native-sidecar', 'add the probe proxy as a normal container, for Kubernetes before 1.29')
-    .option(
-      '--webhook-configuration <name>',
-      `MutatingWebhookConfiguration of the webhook (default: ${WEBHOOK.configuration})`,
-    )
-    .option('--webhook-service <name>', `Service of the webhook, for its certificate (default: ${WEBHOOK.service})`)
-    .option('--webhook-secret <name>', `Secret that the replicas share (default: ${WEBHOOK.secret})`)
-    .option(
-      '--webhook-ca-life <seconds>',
-      `life of the certificate authority that the agent makes (default: ${WEBHOOK.caLifeSeconds}, a year)`,
-      wholeNumber(20, 315_360_000),
-    )
-    .option('--webhook-cert-file <file>', 'certificate of the webhook that another program renews')
-    .option('--webhook-key-file <file>', 'its key; both files are read again and again')
-    .option('--webhook-ca-file <file>', 'its authority, which the agent writes into caBundle')
+    .option('--metrics <address>', 'HOST:PORT for health and metrics (default: none)', listenAddress);
+  for (const { options } of DOMAINS) options(command);
+  return command
     .option('--insecure', 'no TLS and no token; only to a server on this machine')
     .addOption(logLevelOption())
     .addOption(logFormatOption())
@@ -143,45 +103,19 @@ export function agentCommand(context: CliContext): CliCommand {
 
 function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
   refuseContradictions(flags, env);
-  const { certFile, keyFile, directory, metrics, ...others } = flags;
-  const { kubeconfig, context, namespace, leaderElect, allowOwnNamespace, ...same } = others;
-  const { nativeSidecar: _, ...kept } = withoutWebhook(same);
-  const certificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
-  const common = { ...kept, certificate, health: metrics, insecure: flags.insecure === true };
-  if (directory !== undefined) return { ...common, directory };
-  const kubernetes = {
-    ...{ kubeconfig, context, namespace, leaderElect: leaderElect !== false },
-    ...(allowOwnNamespace && { allowOwnNamespace }),
+  const { cluster, server, tokenFile, caFile, certFile, keyFile, dataDir, logLevel, logFormat } = flags;
+  const { directory, kubeconfig, context, namespace, allowOwnNamespace } = flags;
+  const common = {
+    ...{ cluster, server, tokenFile, caFile, dataDir, logLevel, logFormat, health: flags.metrics },
+    certificate: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
+    insecure: flags.insecure === true,
   };
-  return { ...common, kubernetes, webhook: toWebhook(flags) };
-}
-
-/** The defaults of the webhook; deploy/ has the same names. */
-const WEBHOOK = {
-  configuration: 'fleetrelay-agent',
-  service: 'fleetrelay-agent-webhook',
-  secret: 'fleetrelay-agent-webhook',
-  caLifeSeconds: 365 * 24 * 60 * 60,
-};
-
-function withoutWebhook<Options extends WebhookFlags>(options: Options) {
-  const { webhook, webhookImage, webhookConfiguration, webhookService, webhookSecret, ...more } = options;
-  const { webhookCertFile, webhookKeyFile, webhookCaFile, webhookCaLife, ...others } = more;
-  return others;
-}
-
-function toWebhook(flags: Flags): WebhookSettings | undefined {
-  const { webhook: listen, webhookCertFile: certFile, webhookKeyFile: keyFile, webhookCaFile: caFile } = flags;
-  if (listen === undefined) return undefined;
+  if (directory !== undefined) return { ...common, directory };
+  const leaderElect = flags.leaderElect !== false;
   return {
-    listen,
-    configuration: flags.webhookConfiguration ?? WEBHOOK.configuration,
-    service: flags.webhookService ?? WEBHOOK.service,
-    secret: flags.webhookSecret ?? WEBHOOK.secret,
-    image: flags.webhookImage,
-    native: flags.nativeSidecar,
-    caLifeSeconds: flags.webhookCaLife ?? WEBHOOK.caLifeSeconds,
-    files: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, caFile },
+    ...common,
+    kubernetes: { kubeconfig, context, namespace, leaderElect, allowOwnNamespace },
+    domains: Object.fromEntries(DOMAINS.map(({ name, settings }) => [name, settings({ ...flags })])),
   };
 }
 
@@ -211,32 +145,11 @@ function refuseContradictions(flags: Flags, env: CliContext['env']): void {
       `--directory and --${other} do not go together`,
       'one agent keeps a folder, and a folder has no namespaces of its own; leave one of them out',
     ],
-    ...webhookContradictions(flags),
+    ...DOMAINS.flatMap(({ contradictions }) => contradictions({ ...flags })),
     [
       !hasToken && certFile === undefined && insecure === undefined,
       'agent needs --token-file, or the token in RELAY_TOKEN',
       `print the token where the server runs: fleetrelay cluster token ${cluster} --data-dir DIR; or bring a certificate with --cert-file and --key-file`,
     ],
   ]);
-}
-
-function webhookContradictions(flags: Flags): Parameters<typeof refuseUsage>[0] {
-  const { webhook, webhookCertFile: certFile, webhookKeyFile: keyFile, webhookCaFile: caFile, directory } = flags;
-  return [
-    [
-      directory !== undefined && webhook !== undefined,
-      '--directory and --webhook do not go together',
-      'a folder has no API server that asks a webhook',
-    ],
-    [
-      (certFile === undefined) !== (keyFile === undefined),
-      '--webhook-cert-file and --webhook-key-file go together',
-      'give both, or neither',
-    ],
-    [
-      caFile !== undefined && certFile === undefined,
-      '--webhook-ca-file needs --webhook-cert-file',
-      'without a certificate from elsewhere the agent makes its own authority',
-    ],
-  ];
 }

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { RegisterRequest } from '../../compose/cluster/register.ts';
 import { SERVER_NAMESPACE } from '../../compose/manifests/agent-policy.ts';
 import { AGENT_ACCESS, ALL_NAMESPACES, KUBE_SYSTEM } from '../../compose/manifests/agent-rights.ts';
-import { agentAdditions } from '../../domains/installation.ts';
+import { agentAdditions, agentWebhook } from '../../domains/installation.ts';
 import { ENROLMENT_SECONDS } from '../../model/fleet/enrolment.ts';
 import type { ClusterName } from '../../model/fleet/ids.ts';
 import { addNamespace, clusterName, serverAddress, tokenValidity } from '../arguments.ts';
@@ -118,8 +118,8 @@ function agentOptions(command: CliCommand): void {
   for (const { choice, option, where, which } of NAMESPACES) {
     command.option(`--${option} <names...>`, `with --allow ${choice}: ${where} ${which}`, addNamespace);
   }
+  if (agentWebhook !== undefined) command.option('--with-webhook', agentWebhook.does);
   command
-    .option('--with-webhook', 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy')
     .option('--data-dir <dir>', 'data directory of the server, for token and certificate authority')
     .option('--relay-secret-file <file>', 'the secret that tokens are derived from, where the server was given one')
     .addOption(

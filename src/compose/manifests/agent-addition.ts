@@ -46,6 +46,8 @@ export interface PolicyAddition {
 
 /** An admission webhook that an agent serves. */
 export interface AgentWebhook {
+  /** What the agent does by it, for the help of `fleetrelay cluster register`. */
+  readonly does: string;
   /** The usual name of its MutatingWebhookConfiguration. */
   readonly configuration: string;
   /** The usual name of its Secret in the agent's namespace. */

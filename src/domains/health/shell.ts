@@ -21,6 +21,7 @@ export const health: DomainShell = {
         names: { token: 'dataplanes', bootstrap: 'dataplanes', run: 'dataplanes' },
       },
     ],
+    agent: async () => (await import('./cli/webhook-options.ts')).webhookOptions,
     views: async () => (await import('./cli/views.ts')).healthViews,
     renders: {
       ...{ option: 'insights' },

@@ -268,7 +268,7 @@ describe('the long-running commands', () => {
     const target = ['--kubeconfig', 'f', '--context', 'c', '-n', 'own', '--no-leader-elect', '--data-dir', 'd'];
     await runCli(['agent', ...AGENT, ...target, '--allow-own-namespace'], { roots });
     expect(roots.calls).toEqual([
-      ['agent', { ...common, kubernetes: { leaderElect: true } }],
+      ['agent', { ...common, kubernetes: { leaderElect: true }, domains: {} }],
       [
         'agent',
         {
@@ -278,9 +278,32 @@ describe('the long-running commands', () => {
             ...{ kubeconfig: 'f', context: 'c', namespace: 'own', leaderElect: false },
             allowOwnNamespace: true,
           },
+          domains: {},
         },
       ],
     ]);
+  });
+
+  test('agent tells each domain what its options say; only an agent of a Kubernetes cluster has a webhook', async () => {
+    const roots = recordingRoots();
+    const files = ['--webhook-cert-file', 'c', '--webhook-key-file', 'k'];
+    await runCli(['agent', ...AGENT, '--webhook', '9443', '--no-native-sidecar', ...files], { roots });
+    const listen = { host: '127.0.0.1', port: 9443 };
+    const webhook = {
+      listen,
+      native: false,
+      files: { certFile: 'c', keyFile: 'k' },
+      secret: 'fleetrelay-agent-webhook',
+    };
+    expect(roots.calls).toEqual([['agent', expect.objectContaining({ domains: { health: expect.anything() } })]]);
+    expect(roots.calls[0]?.[1]).toMatchObject({ domains: { health: webhook } });
+    for (const refused of [
+      ['--directory', 'd', '--webhook', '1'],
+      ['--webhook-cert-file', 'c'],
+      ['--webhook-ca-file', 'a'],
+    ]) {
+      expect((await runCli(['agent', ...AGENT, ...refused], { roots })).code).toBe(2);
+    }
   });
 
   test('a root returns the exit code of the command', async () => {

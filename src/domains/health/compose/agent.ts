@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import type { AgentReplica, OpenAgentDomain } from '../../../compose/agent/agent-domain.ts';
-import type { WebhookSettings } from '../../../compose/options.ts';
 import { TAKES_INJECTOR } from '../../../model/agent/agent.ts';
 import { errorText } from '../../../model/text/messages.ts';
 import { displayAddress } from '../../../server/listen-address.ts';
@@ -8,6 +7,7 @@ import { flag, type MetricSet } from '../../../server/metric-set.ts';
 import type { InjectionResult } from '../adapters/admission/review.ts';
 import type { Webhook, WebhookDeps } from '../adapters/admission/webhook.ts';
 import { trimInsight } from '../adapters/kubernetes/trim-insight.ts';
+import type { WebhookSettings } from './webhook-settings.ts';
 
 /** The webhook that rewrites the probes of Pods, in the agents that are asked for it. */
 export const healthInAgents: OpenAgentDomain = ({ metrics, clock, log }) => {
@@ -15,7 +15,8 @@ export const healthInAgents: OpenAgentDomain = ({ metrics, clock, log }) => {
   return {
     trim: trimInsight,
     ofReplica: async (replica) => {
-      const { webhook: settings } = replica.options;
+      // As `webhookOptions` makes them.
+      const settings = replica.options.domains.health as WebhookSettings | undefined;
       if (settings === undefined) return undefined;
       const webhook = await openWebhook(
         { clock, log, client: replica.client, count: meter.injections() },

@@ -2,12 +2,8 @@ import { agentTemplateLabels } from '../../../adapters/kubernetes/agent-labels.t
 import type { AgentAddition, AgentWebhook } from '../../../compose/manifests/agent-addition.ts';
 import { agentObject } from '../../../compose/manifests/agent-object.ts';
 import { type JsonObject, objectsOf } from '../../../model/text/json.ts';
-import {
-  WEBHOOK_CONFIGURATION,
-  WEBHOOK_SECRET,
-  WEBHOOK_SERVICE,
-  webhookConfiguration,
-} from '../adapters/admission/webhook-configuration.ts';
+import { webhookConfiguration } from '../adapters/admission/webhook-configuration.ts';
+import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET, WEBHOOK_SERVICE } from '../model/webhook-names.ts';
 
 const PORT = 9443;
 
@@ -64,6 +60,7 @@ const RIGHTS: AgentWebhook['rights'] = {
 /** The webhook that rewrites the probes of Pods, as an agent is installed with it. */
 export const healthInstalled: AgentAddition = {
   webhook: {
+    does: 'the agent rewrites the probes of Pods that have the label fleetrelay.dev/probe-proxy',
     configuration: WEBHOOK_CONFIGURATION,
     secret: WEBHOOK_SECRET,
     rights: RIGHTS,

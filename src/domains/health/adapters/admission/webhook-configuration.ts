@@ -1,13 +1,8 @@
 import { AGENT_LABELS } from '../../../../adapters/kubernetes/agent-labels.ts';
 import type { JsonObject } from '../../../../model/text/json.ts';
+import { WEBHOOK_CONFIGURATION, WEBHOOK_SERVICE } from '../../model/webhook-names.ts';
 import { PROBE_PROXY_LABEL } from '../../probes/opt-in.ts';
 
-/** The name of the MutatingWebhookConfiguration that is installed with the agent. */
-export const WEBHOOK_CONFIGURATION = 'fleetrelay-agent';
-/** The name of the Service by which the API server reaches the replicas of the agent. */
-export const WEBHOOK_SERVICE = 'fleetrelay-agent-webhook';
-/** The name of the Secret with certificates and settings that the replicas share. */
-export const WEBHOOK_SECRET = 'fleetrelay-agent-webhook';
 /** The path that answers reviews of Pods. */
 export const WEBHOOK_PATH = '/inject';
 
