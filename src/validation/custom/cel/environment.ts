@@ -6,7 +6,6 @@ import {
   celEnv,
   celFunc,
   celList,
-  celMethod,
   isCelError,
   listType,
   objectType,
@@ -14,7 +13,7 @@ import {
 import { DurationSchema } from '@bufbuild/protobuf/wkt';
 import type { Meter } from '../../values/meter.ts';
 import { addressFunctions } from './functions/addresses.ts';
-import { constant, costing, createWeigh, type MeteredFunction, membersOf } from './functions/costs.ts';
+import { constant, costing, createWeigh, type MeteredFunction, membersOf, method } from './functions/costs.ts';
 import { formatFunctions } from './functions/forms.ts';
 import { internalFunctions } from './functions/internal.ts';
 import { libraryFunctions } from './functions/library.ts';
@@ -64,9 +63,7 @@ export function createEnvironment(meter: Meter): Environment {
     };
     const { name, target, arguments: types, result } = func;
     if (target === undefined) return celFunc(name, types, result, (...args: CelValue[]) => run(undefined, args));
-    return celMethod(name, target, types, result, function (this: CelValue, ...args: CelValue[]) {
-      return run(this, args);
-    });
+    return method(name, target, types, result, (self, ...args: CelValue[]) => run(self, args));
   };
   const { registry, types } = createOpaqueTypes();
   // They are called when the environment is complete.
@@ -107,9 +104,13 @@ function correctedFunctions(): readonly MeteredFunction[] {
     // The library gives the rest below a second.
     ...costing(
       constant,
-      celMethod('getMilliseconds', objectType(DurationSchema), [], CelScalar.INT, function () {
-        return this.message.seconds * 1000n + BigInt(Math.trunc(this.message.nanos / 1_000_000));
-      }),
+      method(
+        'getMilliseconds',
+        objectType(DurationSchema),
+        [],
+        CelScalar.INT,
+        (self) => self.message.seconds * 1000n + BigInt(Math.trunc(self.message.nanos / 1_000_000)),
+      ),
     ),
     // The library's own lists of lists take a stack frame for each addition.
     ...costing(

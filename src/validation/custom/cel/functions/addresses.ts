@@ -1,4 +1,4 @@
-import { type CelFunc, CelScalar, type CelValue, celFunc, celMethod } from '@bufbuild/cel';
+import { type CelFunc, CelScalar, type CelValue, celFunc } from '@bufbuild/cel';
 import {
   cidrText,
   firstOf,
@@ -10,7 +10,7 @@ import {
   parseIp,
   parseNetwork,
 } from '../../../../model/text/ip-address.ts';
-import { costing, type MeteredFunction, parsing } from './costs.ts';
+import { costing, type MeteredFunction, method, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** To read an address takes as long as this number of steps; it is read again in each call. */
@@ -34,9 +34,7 @@ export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly Met
   const ipOf = (value: CelValue): Ip => asIp(ip.textOf(value));
   const networkOf = (value: CelValue): Network => asNetwork(cidr.textOf(value));
   const test = (name: string, matches: (address: Ip) => boolean): CelFunc =>
-    celMethod(name, ip.type, [], BOOL, function () {
-      return matches(ipOf(this));
-    });
+    method(name, ip.type, [], BOOL, (self) => matches(ipOf(self)));
   const tests = [
     test('isUnspecified', ({ value }) => value === 0n),
     test('isLoopback', (address) => isIn(address, '127.0.0.0/8', '::1/128')),
@@ -52,34 +50,20 @@ export function addressFunctions(ip: OpaqueType, cidr: OpaqueType): readonly Met
     celFunc('isIP', [STRING], BOOL, (text) => strictIp(text) !== undefined),
     celFunc('ip.isCanonical', [STRING], BOOL, (text) => ipText(asIp(text)) === text),
     celFunc('string', [ip.type], STRING, (value) => ip.textOf(value)),
-    celMethod('family', ip.type, [], INT, function () {
-      return ipOf(this).family === 'IPv4' ? 4n : 6n;
-    }),
+    method('family', ip.type, [], INT, (self) => (ipOf(self).family === 'IPv4' ? 4n : 6n)),
     celFunc('cidr', [STRING], cidr.type, (text) => cidr.make(cidrText(asNetwork(text)))),
     celFunc('isCIDR', [STRING], BOOL, (text) => strictNetwork(text) !== undefined),
     celFunc('string', [cidr.type], STRING, (value) => cidr.textOf(value)),
-    celMethod('ip', cidr.type, [], ip.type, function () {
-      return ip.make(ipText(networkOf(this).address));
-    }),
-    celMethod('masked', cidr.type, [], cidr.type, function () {
-      const network = networkOf(this);
+    method('ip', cidr.type, [], ip.type, (self) => ip.make(ipText(networkOf(self).address))),
+    method('masked', cidr.type, [], cidr.type, (self) => {
+      const network = networkOf(self);
       return cidr.make(cidrText({ ...network, address: firstOf(network) }));
     }),
-    celMethod('prefixLength', cidr.type, [], INT, function () {
-      return BigInt(networkOf(this).prefix);
-    }),
-    celMethod('containsIP', cidr.type, [ip.type], BOOL, function (address) {
-      return networkHas(networkOf(this), ipOf(address));
-    }),
-    celMethod('containsIP', cidr.type, [STRING], BOOL, function (address) {
-      return networkHas(networkOf(this), asIp(address));
-    }),
-    celMethod('containsCIDR', cidr.type, [cidr.type], BOOL, function (other) {
-      return contains(networkOf(this), networkOf(other));
-    }),
-    celMethod('containsCIDR', cidr.type, [STRING], BOOL, function (other) {
-      return contains(networkOf(this), asNetwork(other));
-    }),
+    method('prefixLength', cidr.type, [], INT, (self) => BigInt(networkOf(self).prefix)),
+    method('containsIP', cidr.type, [ip.type], BOOL, (self, address) => networkHas(networkOf(self), ipOf(address))),
+    method('containsIP', cidr.type, [STRING], BOOL, (self, address) => networkHas(networkOf(self), asIp(address))),
+    method('containsCIDR', cidr.type, [cidr.type], BOOL, (self, other) => contains(networkOf(self), networkOf(other))),
+    method('containsCIDR', cidr.type, [STRING], BOOL, (self, other) => contains(networkOf(self), asNetwork(other))),
   ];
   return [...costing(parsing(STEPS_OF_BLOCKS), ...tests), ...costing(parsing(STEPS_OF_ADDRESS), ...others)];
 }

@@ -1,4 +1,12 @@
-import { type CelFunc, type CelValue, isCelList, isCelMap } from '@bufbuild/cel';
+import {
+  type CelFunc,
+  type CelInput,
+  type CelType,
+  type CelValue,
+  celMethod,
+  isCelList,
+  isCelMap,
+} from '@bufbuild/cel';
 import { isReflectMessage, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 
 /** How many characters of a text, or bytes, a step reads or makes. */
@@ -18,6 +26,27 @@ export type Weigh = (value: CelValue) => number;
 export interface MeteredFunction {
   readonly func: CelFunc;
   readonly cost: Cost;
+}
+
+type Implementation<Target extends CelType, Types extends readonly CelType[], Result extends CelType> = Parameters<
+  typeof celMethod<Target, Types, Result>
+>[4];
+
+/** A function that is called on a target: `target.name(...)`. */
+export function method<
+  const Target extends CelType,
+  const Types extends readonly CelType[],
+  const Result extends CelType,
+>(
+  name: string,
+  target: Target,
+  types: Types,
+  result: Result,
+  call: (self: CelValue<Target>, ...values: Parameters<Implementation<Target, Types, Result>>) => CelInput<Result>,
+): CelFunc {
+  return celMethod(name, target, types, result, function (...values) {
+    return call(this, ...values);
+  });
 }
 
 /** Gives functions a cost. */

@@ -1,4 +1,4 @@
-import { CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel';
+import { CelScalar, celFunc, celList, listType } from '@bufbuild/cel';
 import {
   dns1035LabelRule,
   dnsLabelRule,
@@ -6,7 +6,7 @@ import {
   labelValueRule,
   qualifiedNameRule,
 } from '../../../rules/shared/names.ts';
-import { constant, costing, type MeteredFunction, parsing } from './costs.ts';
+import { constant, costing, type MeteredFunction, method, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 
 /** A form with the rule that a text breaks. */
@@ -64,8 +64,8 @@ export function formatFunctions(
     ),
     ...costing(
       parsing(STEPS_OF_FORM),
-      celMethod('validate', type, [STRING], listType(DYN), function (text) {
-        const broken = forms[textOf(this)]?.(text);
+      method('validate', type, [STRING], listType(DYN), (self, text) => {
+        const broken = forms[textOf(self)]?.(text);
         return celList(broken === undefined ? [] : [celList([broken])]);
       }),
     ),

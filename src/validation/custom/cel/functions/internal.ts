@@ -5,7 +5,6 @@ import {
   celFunc,
   celList,
   celMap,
-  celMethod,
   isCelList,
   isCelMap,
   isCelUint,
@@ -16,7 +15,7 @@ import { isMessage } from '@bufbuild/protobuf';
 import { isReflectMessage } from '@bufbuild/protobuf/reflect';
 import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import type { Meter } from '../../../values/meter.ts';
-import { constant, costing, listing, type MeteredFunction } from './costs.ts';
+import { constant, costing, listing, type MeteredFunction, method } from './costs.ts';
 import { createMembers } from './members.ts';
 
 /** The functions of optional values, which are lists with one item or none, and those that rewrite.ts inserts. */
@@ -61,24 +60,12 @@ export function internalFunctions(meter: Meter): readonly MeteredFunction[] {
       celFunc('optional.none', [], LIST, () => celList([])),
       celFunc('optional.of', [DYN], LIST, (value) => celList([value])),
       celFunc('optional.ofNonZeroValue', [DYN], LIST, (value) => celList(isZero(value) ? [] : [value])),
-      celMethod('hasValue', LIST, [], BOOL, function () {
-        return present(this);
-      }),
-      celMethod('value', LIST, [], DYN, function () {
-        return the(this);
-      }),
-      celMethod('orValue', LIST, [DYN], DYN, function (value) {
-        return present(this) ? the(this) : value;
-      }),
-      celMethod('or', LIST, [LIST], LIST, function (other) {
-        return present(this) ? this : other;
-      }),
-      celMethod('first', LIST, [], LIST, function () {
-        return this.size === 0 ? this : celList([the(this)]);
-      }),
-      celMethod('last', LIST, [], LIST, function () {
-        return this.size === 0 ? this : celList([this.get(this.size - 1) ?? null]);
-      }),
+      method('hasValue', LIST, [], BOOL, (self) => present(self)),
+      method('value', LIST, [], DYN, (self) => the(self)),
+      method('orValue', LIST, [DYN], DYN, (self, value) => (present(self) ? the(self) : value)),
+      method('or', LIST, [LIST], LIST, (self, other) => (present(self) ? self : other)),
+      method('first', LIST, [], LIST, (self) => (self.size === 0 ? self : celList([the(self)]))),
+      method('last', LIST, [], LIST, (self) => (self.size === 0 ? self : celList([self.get(self.size - 1) ?? null]))),
     ),
     ...costing(
       listing,

@@ -5,12 +5,11 @@ import {
   type CelValue,
   celFunc,
   celList,
-  celMethod,
   isCelList,
   listType,
 } from '@bufbuild/cel';
 import type { Meter } from '../../../values/meter.ts';
-import { costing, listing, type MeteredFunction } from './costs.ts';
+import { costing, listing, type MeteredFunction, method } from './costs.ts';
 
 /** Operators that functions of lists need; they charge the meter. */
 export interface Operators {
@@ -25,8 +24,8 @@ export function listFunctions(meter: Meter, { compare, add, equals }: Operators)
   const { BOOL, DYN, INT } = CelScalar;
   const LIST = listType(DYN);
   const best = (name: string, isBetter: (order: number) => boolean): CelFunc =>
-    celMethod(name, LIST, [], DYN, function () {
-      const [first, ...rest] = Array.from(this);
+    method(name, LIST, [], DYN, (self) => {
+      const [first, ...rest] = Array.from(self);
       if (first === undefined) throw new Error(`${name} called on empty list`);
       return rest.reduce((found, item) => (isBetter(compare(item, found)) ? item : found), first);
     });
@@ -43,42 +42,34 @@ export function listFunctions(meter: Meter, { compare, add, equals }: Operators)
   };
   return costing(
     listing,
-    celMethod('isSorted', LIST, [], BOOL, function () {
-      const items = Array.from(this);
+    method('isSorted', LIST, [], BOOL, (self) => {
+      const items = Array.from(self);
       return items.every((item, at) => at === 0 || compare(items[at - 1] ?? item, item) <= 0);
     }),
-    celMethod('sum', LIST, [], DYN, function () {
-      const [first, ...rest] = Array.from(this);
+    method('sum', LIST, [], DYN, (self) => {
+      const [first, ...rest] = Array.from(self);
       return first === undefined ? 0n : rest.reduce(add, first);
     }),
     best('min', (order) => order < 0),
     best('max', (order) => order > 0),
-    celMethod('indexOf', LIST, [DYN], INT, function (value) {
-      return BigInt(Array.from(this).findIndex((item) => equals(item, value)));
+    method('indexOf', LIST, [DYN], INT, (self, value) =>
+      BigInt(Array.from(self).findIndex((item) => equals(item, value))),
+    ),
+    method('lastIndexOf', LIST, [DYN], INT, (self, value) =>
+      BigInt(Array.from(self).findLastIndex((item) => equals(item, value))),
+    ),
+    method('slice', LIST, [INT, INT], LIST, (self, from, to) => {
+      if (from < 0n || to < from || to > self.size) throw new Error('slice: index out of range');
+      return celList(Array.from(self).slice(Number(from), Number(to)));
     }),
-    celMethod('lastIndexOf', LIST, [DYN], INT, function (value) {
-      return BigInt(Array.from(this).findLastIndex((item) => equals(item, value)));
-    }),
-    celMethod('slice', LIST, [INT, INT], LIST, function (from, to) {
-      if (from < 0n || to < from || to > this.size) throw new Error('slice: index out of range');
-      return celList(Array.from(this).slice(Number(from), Number(to)));
-    }),
-    celMethod('flatten', LIST, [], LIST, function () {
-      return celList(flat(this, 1));
-    }),
-    celMethod('flatten', LIST, [INT], LIST, function (depth) {
+    method('flatten', LIST, [], LIST, (self) => celList(flat(self, 1))),
+    method('flatten', LIST, [INT], LIST, (self, depth) => {
       if (depth < 0n) throw new Error('flatten: level must be non-negative');
-      return celList(flat(this, Number(depth)));
+      return celList(flat(self, Number(depth)));
     }),
-    celMethod('distinct', LIST, [], LIST, function () {
-      return celList(distinct(this));
-    }),
-    celMethod('reverse', LIST, [], LIST, function () {
-      return celList(Array.from(this).reverse());
-    }),
-    celMethod('sort', LIST, [], LIST, function () {
-      return celList(Array.from(this).sort(compare));
-    }),
+    method('distinct', LIST, [], LIST, (self) => celList(distinct(self))),
+    method('reverse', LIST, [], LIST, (self) => celList(Array.from(self).reverse())),
+    method('sort', LIST, [], LIST, (self) => celList(Array.from(self).sort(compare))),
     celFunc('@sort_by', [LIST, LIST], LIST, (list, keys) => {
       const pairs = Array.from(list).map((item, at) => ({ item, key: keys.get(at) ?? null }));
       return celList(pairs.sort((a, b) => compare(a.key, b.key)).map(({ item }) => item));

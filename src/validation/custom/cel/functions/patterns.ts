@@ -1,9 +1,9 @@
-import { CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel';
+import { CelScalar, celFunc, celList, listType } from '@bufbuild/cel';
 import { RE2JS } from 're2js';
 import { stepsOfMatching } from '../../../../model/text/pattern-size.ts';
 import type { Meter } from '../../../values/meter.ts';
 import { createPatterns, keepPatterns } from '../../../values/metered-patterns.ts';
-import { costing, type MeteredFunction, reading } from './costs.ts';
+import { costing, type MeteredFunction, method, reading } from './costs.ts';
 
 /** The longest pattern that is compiled. */
 const MAX_PATTERN = 2_000;
@@ -33,18 +33,12 @@ export function patternFunctions(meter: Meter): readonly MeteredFunction[] {
   };
   return costing(
     reading,
-    celMethod('matches', STRING, [STRING], BOOL, function (pattern) {
-      return compile(pattern, this).test(this);
-    }),
+    method('matches', STRING, [STRING], BOOL, (self, pattern) => compile(pattern, self).test(self)),
     celFunc('matches', [STRING, STRING], BOOL, (text, pattern) => compile(pattern, text).test(text)),
-    celMethod('find', STRING, [STRING], STRING, function (pattern) {
-      return findAll(this, pattern, 1)[0] ?? '';
-    }),
-    celMethod('findAll', STRING, [STRING], TEXTS, function (pattern) {
-      return celList(findAll(this, pattern, -1));
-    }),
-    celMethod('findAll', STRING, [STRING, INT], TEXTS, function (pattern, limit) {
-      return celList(findAll(this, pattern, Number(limit)));
-    }),
+    method('find', STRING, [STRING], STRING, (self, pattern) => findAll(self, pattern, 1)[0] ?? ''),
+    method('findAll', STRING, [STRING], TEXTS, (self, pattern) => celList(findAll(self, pattern, -1))),
+    method('findAll', STRING, [STRING, INT], TEXTS, (self, pattern, limit) =>
+      celList(findAll(self, pattern, Number(limit))),
+    ),
   );
 }

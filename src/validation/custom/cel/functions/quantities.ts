@@ -1,6 +1,6 @@
-import { CelScalar, celFunc, celMethod } from '@bufbuild/cel';
+import { CelScalar, celFunc } from '@bufbuild/cel';
 import { nanosOf } from '../../../values/quantities.ts';
-import { costing, type MeteredFunction, parsing } from './costs.ts';
+import { costing, type MeteredFunction, method, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 
 const NANO = 10n ** 9n;
@@ -26,39 +26,21 @@ export function quantityFunctions({ type, make, textOf }: OpaqueType): readonly 
     parsing(STEPS_OF_QUANTITY),
     celFunc('quantity', [STRING], type, (text) => made(parsed(text))),
     celFunc('isQuantity', [STRING], BOOL, (text) => nanosOf(text) !== undefined),
-    celMethod('isInteger', type, [], BOOL, function () {
-      return nanos(this) % NANO === 0n;
-    }),
-    celMethod('asInteger', type, [], INT, function () {
-      return wholeOf(this);
-    }),
-    celMethod('asApproximateFloat', type, [], DOUBLE, function () {
-      return Number(nanos(this)) / 1e9;
-    }),
-    celMethod('sign', type, [], INT, function () {
-      const found = nanos(this);
+    method('isInteger', type, [], BOOL, (self) => nanos(self) % NANO === 0n),
+    method('asInteger', type, [], INT, (self) => wholeOf(self)),
+    method('asApproximateFloat', type, [], DOUBLE, (self) => Number(nanos(self)) / 1e9),
+    method('sign', type, [], INT, (self) => {
+      const found = nanos(self);
       return found > 0n ? 1n : found < 0n ? -1n : 0n;
     }),
-    celMethod('add', type, [type], type, function (other) {
-      return made(nanos(this) + nanos(other));
-    }),
-    celMethod('add', type, [INT], type, function (other) {
-      return made(nanos(this) + other * NANO);
-    }),
-    celMethod('sub', type, [type], type, function (other) {
-      return made(nanos(this) - nanos(other));
-    }),
-    celMethod('sub', type, [INT], type, function (other) {
-      return made(nanos(this) - other * NANO);
-    }),
-    celMethod('isLessThan', type, [type], BOOL, function (other) {
-      return nanos(this) < nanos(other);
-    }),
-    celMethod('isGreaterThan', type, [type], BOOL, function (other) {
-      return nanos(this) > nanos(other);
-    }),
-    celMethod('compareTo', type, [type], INT, function (other) {
-      const [left, right] = [nanos(this), nanos(other)];
+    method('add', type, [type], type, (self, other) => made(nanos(self) + nanos(other))),
+    method('add', type, [INT], type, (self, other) => made(nanos(self) + other * NANO)),
+    method('sub', type, [type], type, (self, other) => made(nanos(self) - nanos(other))),
+    method('sub', type, [INT], type, (self, other) => made(nanos(self) - other * NANO)),
+    method('isLessThan', type, [type], BOOL, (self, other) => nanos(self) < nanos(other)),
+    method('isGreaterThan', type, [type], BOOL, (self, other) => nanos(self) > nanos(other)),
+    method('compareTo', type, [type], INT, (self, other) => {
+      const [left, right] = [nanos(self), nanos(other)];
       return left < right ? -1n : left > right ? 1n : 0n;
     }),
   );

@@ -1,6 +1,6 @@
-import { CelScalar, celFunc, celMethod } from '@bufbuild/cel';
+import { CelScalar, celFunc } from '@bufbuild/cel';
 import { compareText } from '../../../../model/text/json.ts';
-import { costing, type MeteredFunction, parsing } from './costs.ts';
+import { costing, type MeteredFunction, method, parsing } from './costs.ts';
 import type { OpaqueType } from './opaque.ts';
 
 const FORM =
@@ -23,19 +23,11 @@ export function semverFunctions({ type, make, textOf }: OpaqueType): readonly Me
     celFunc('isSemver', [STRING], BOOL, (text) => FORM.test(text)),
     celFunc('isSemver', [STRING, BOOL], BOOL, (text, normalize) => FORM.test(normalize ? normalized(text) : text)),
     ...(['major', 'minor', 'patch'] as const).map((name, at) =>
-      celMethod(name, type, [], INT, function () {
-        return part(this, at + 1);
-      }),
+      method(name, type, [], INT, (self) => part(self, at + 1)),
     ),
-    celMethod('isLessThan', type, [type], BOOL, function (other) {
-      return compareVersions(textOf(this), textOf(other)) < 0;
-    }),
-    celMethod('isGreaterThan', type, [type], BOOL, function (other) {
-      return compareVersions(textOf(this), textOf(other)) > 0;
-    }),
-    celMethod('compareTo', type, [type], INT, function (other) {
-      return BigInt(compareVersions(textOf(this), textOf(other)));
-    }),
+    method('isLessThan', type, [type], BOOL, (self, other) => compareVersions(textOf(self), textOf(other)) < 0),
+    method('isGreaterThan', type, [type], BOOL, (self, other) => compareVersions(textOf(self), textOf(other)) > 0),
+    method('compareTo', type, [type], INT, (self, other) => BigInt(compareVersions(textOf(self), textOf(other)))),
   ];
   return costing(parsing(STEPS_OF_VERSION), ...functions);
 }

@@ -1,6 +1,6 @@
-import { type CelList, CelScalar, celFunc, celList, celMethod, listType } from '@bufbuild/cel';
+import { type CelList, CelScalar, celFunc, celList, listType } from '@bufbuild/cel';
 import type { Meter } from '../../../values/meter.ts';
-import { costing, type MeteredFunction, reading, searching, stepsOf } from './costs.ts';
+import { costing, type MeteredFunction, method, reading, searching, stepsOf } from './costs.ts';
 
 /**
  * The functions that make texts from texts. They are our own where the library takes more than linear time, or makes a text
@@ -41,34 +41,24 @@ export function textFunctions(meter: Meter): readonly MeteredFunction[] {
   return [
     ...costing(
       searching,
-      celMethod('replace', STRING, [STRING, STRING], STRING, function (old, by) {
-        return replace(this, old, by, -1);
-      }),
-      celMethod('replace', STRING, [STRING, STRING, INT], STRING, function (old, by, limit) {
-        return replace(this, old, by, Number(limit));
-      }),
-      celMethod('split', STRING, [STRING], TEXTS, function (separator) {
-        return parts(this, separator, -1);
-      }),
-      celMethod('split', STRING, [STRING, INT], TEXTS, function (separator, limit) {
-        return parts(this, separator, Number(limit));
-      }),
+      method('replace', STRING, [STRING, STRING], STRING, (self, old, by) => replace(self, old, by, -1)),
+      method('replace', STRING, [STRING, STRING, INT], STRING, (self, old, by, limit) =>
+        replace(self, old, by, Number(limit)),
+      ),
+      method('split', STRING, [STRING], TEXTS, (self, separator) => parts(self, separator, -1)),
+      method('split', STRING, [STRING, INT], TEXTS, (self, separator, limit) => parts(self, separator, Number(limit))),
     ),
     ...costing(
       reading,
-      celMethod('join', LIST, [], STRING, function () {
-        return join(this, '');
+      method('join', LIST, [], STRING, (self) => join(self, '')),
+      method('join', LIST, [STRING], STRING, (self, separator) => join(self, separator)),
+      method('lowerAscii', STRING, [], STRING, (self) => {
+        charge(0, self.length);
+        return self.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
       }),
-      celMethod('join', LIST, [STRING], STRING, function (separator) {
-        return join(this, separator);
-      }),
-      celMethod('lowerAscii', STRING, [], STRING, function () {
-        charge(0, this.length);
-        return this.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
-      }),
-      celMethod('upperAscii', STRING, [], STRING, function () {
-        charge(0, this.length);
-        return this.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
+      method('upperAscii', STRING, [], STRING, (self) => {
+        charge(0, self.length);
+        return self.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
       }),
       celFunc('strings.quote', [STRING], STRING, (text) => {
         // Each character may become two, and is found on its own.
@@ -76,9 +66,7 @@ export function textFunctions(meter: Meter): readonly MeteredFunction[] {
         return `"${text.replaceAll(QUOTED, (character) => QUOTES[character] ?? character)}"`;
       }),
       celFunc('size', [STRING], INT, (text) => BigInt(lengthOf(text))),
-      celMethod('size', STRING, [], INT, function () {
-        return BigInt(lengthOf(this));
-      }),
+      method('size', STRING, [], INT, (self) => BigInt(lengthOf(self))),
     ),
   ];
 }

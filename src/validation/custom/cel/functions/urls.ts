@@ -1,6 +1,6 @@
-import { type CelFunc, type CelList, CelScalar, celFunc, celList, celMethod, listType, mapType } from '@bufbuild/cel';
+import { type CelFunc, type CelList, CelScalar, celFunc, celList, listType, mapType } from '@bufbuild/cel';
 import type { Meter } from '../../../values/meter.ts';
-import { costing, type MeteredFunction, parsing } from './costs.ts';
+import { costing, type MeteredFunction, method, parsing } from './costs.ts';
 import { createMembers } from './members.ts';
 import type { OpaqueType } from './opaque.ts';
 
@@ -51,8 +51,8 @@ const STEPS_OF_URL = 20;
 export function urlFunctions({ type, make, textOf }: OpaqueType, meter: Meter): readonly MeteredFunction[] {
   const { BOOL, STRING } = CelScalar;
   const part = (name: string, get: (parts: Parts) => string): CelFunc =>
-    celMethod(name, type, [], STRING, function () {
-      const parts = parseUrl(textOf(this));
+    method(name, type, [], STRING, (self) => {
+      const parts = parseUrl(textOf(self));
       return parts === undefined ? '' : get(parts);
     });
   return costing(
@@ -67,9 +67,9 @@ export function urlFunctions({ type, make, textOf }: OpaqueType, meter: Meter): 
     part('getHostname', ({ hostname }) => hostname),
     part('getPort', ({ port }) => port),
     part('getEscapedPath', ({ path }) => path.replaceAll(' ', '%20')),
-    celMethod('getQuery', type, [], mapType(STRING, listType(STRING)), function () {
-      return createMembers(meter, queryOf(parseUrl(textOf(this))?.query ?? ''));
-    }),
+    method('getQuery', type, [], mapType(STRING, listType(STRING)), (self) =>
+      createMembers(meter, queryOf(parseUrl(textOf(self))?.query ?? '')),
+    ),
   );
 }
 
