@@ -1,13 +1,10 @@
 import { isJsonObject, objectOf, textOf } from '../../text/json.ts';
 import {
-  conditionIn,
-  conditionWith,
   count,
   type Found,
   failed,
   inProgress,
   type Live,
-  messageOf,
   NOT_OBSERVED,
   type Rules,
   replicasOf,
@@ -45,7 +42,7 @@ function rolloutHealth(live: Live): Found | undefined {
   const broken = conditions.find(
     ({ type, reason }) => type === 'InvalidSpec' || (type === 'Progressing' && ENDED.includes(textOf(reason))),
   );
-  if (broken !== undefined) return failed(messageOf(broken));
+  if (broken !== undefined) return failed(broken);
   const pauses = status.pauseConditions;
   if (spec.paused === true || (Array.isArray(pauses) && pauses.length > 0)) return suspended('it is paused');
   return rolloutReplicas(live);
@@ -121,26 +118,25 @@ function applicationHealth({ status, hasStatus }: Live): Found | undefined {
   }
 }
 
-function applicationSetHealth({ conditions }: Live): Found | undefined {
+function applicationSetHealth({ conditions, conditionWith }: Live): Found | undefined {
   if (conditions.length === 0) return NOT_OBSERVED;
-  const rolling = conditionWith(conditions, ['RolloutProgressing'], 'True');
-  if (rolling !== undefined) return inProgress(messageOf(rolling));
+  const rolling = conditionWith(['RolloutProgressing'], 'True');
+  if (rolling !== undefined) return inProgress(rolling);
   const broken =
-    conditionWith(conditions, ['ErrorOccurred'], 'True') ??
-    conditionWith(conditions, ['ResourcesUpToDate', 'ParametersGenerated'], 'False');
-  return broken === undefined ? undefined : failed(messageOf(broken));
+    conditionWith(['ErrorOccurred'], 'True') ?? conditionWith(['ResourcesUpToDate', 'ParametersGenerated'], 'False');
+  return broken === undefined ? undefined : failed(broken);
 }
 
-function cronWorkflowHealth({ spec, conditions }: Live): Found | undefined {
+function cronWorkflowHealth({ spec, conditionWith }: Live): Found | undefined {
   if (spec.suspend === true) return suspended('it is suspended');
-  const broken = conditionWith(conditions, ['SpecError', 'SubmissionError'], 'True');
-  return broken === undefined ? undefined : failed(messageOf(broken));
+  const broken = conditionWith(['SpecError', 'SubmissionError'], 'True');
+  return broken === undefined ? undefined : failed(broken);
 }
 
-function eventsHealth({ conditions }: Live): Found | undefined {
+function eventsHealth({ conditions, condition }: Live): Found | undefined {
   if (conditions.length === 0) return NOT_OBSERVED;
   const broken = conditions.find(({ status }) => status === 'False');
-  if (broken !== undefined) return failed(messageOf(broken));
-  const open = conditionIn(conditions, 'Deployed');
-  return open === undefined || open.status === 'True' ? undefined : inProgress(messageOf(open));
+  if (broken !== undefined) return failed(broken);
+  const open = condition('Deployed');
+  return open === undefined || open.status === 'True' ? undefined : inProgress(open);
 }

@@ -1,17 +1,5 @@
 import { textOf } from '../../text/json.ts';
-import {
-  conditionIn,
-  conditionWith,
-  type Found,
-  failed,
-  failedAfterPatience,
-  inProgress,
-  isStale,
-  type Live,
-  messageOf,
-  NOT_OBSERVED,
-  type Rules,
-} from './health.ts';
+import { type Found, failed, failedAfterPatience, inProgress, type Live, NOT_OBSERVED, type Rules } from './health.ts';
 
 export const certManagerRules: Rules = {
   ...inGroup('cert-manager.io'),
@@ -32,32 +20,30 @@ function inGroup(group: string): Rules {
 /** Why a certificate is not ready although none is being issued and no attempt has failed. For any other reason one will be issued. */
 const STAYS: readonly string[] = ['ConfigError', 'Expired'];
 
-function certificateHealth({ metadata, conditions }: Live): Found | undefined {
-  const issuing = conditionIn(conditions, 'Issuing');
-  if (issuing?.status === 'True') return inProgress(messageOf(issuing));
-  const ready = conditionIn(conditions, 'Ready');
-  if (ready === undefined || isStale(ready, metadata)) return NOT_OBSERVED;
+function certificateHealth({ condition, isStale }: Live): Found | undefined {
+  const issuing = condition('Issuing');
+  if (issuing?.status === 'True') return inProgress(issuing);
+  const ready = condition('Ready');
+  if (ready === undefined || isStale(ready)) return NOT_OBSERVED;
   if (ready.status === 'True') return undefined;
   if (ready.status !== 'False') return NOT_OBSERVED;
   const hasFailed = issuing !== undefined || STAYS.includes(textOf(ready.reason));
-  return hasFailed ? failed(messageOf(ready)) : inProgress(messageOf(ready));
+  return hasFailed ? failed(ready) : inProgress(ready);
 }
 
-function requestHealth({ conditions }: Live): Found | undefined {
-  const refused = conditionWith(conditions, ['Denied', 'InvalidRequest'], 'True');
-  if (refused !== undefined) return failed(messageOf(refused));
-  const ready = conditionIn(conditions, 'Ready');
+function requestHealth({ condition, conditionWith }: Live): Found | undefined {
+  const refused = conditionWith(['Denied', 'InvalidRequest'], 'True');
+  if (refused !== undefined) return failed(refused);
+  const ready = condition('Ready');
   if (ready?.status === 'True') return undefined;
   if (ready === undefined) return NOT_OBSERVED;
-  return ready.reason === 'Failed' || ready.reason === 'Denied'
-    ? failed(messageOf(ready))
-    : inProgress(messageOf(ready));
+  return ready.reason === 'Failed' || ready.reason === 'Denied' ? failed(ready) : inProgress(ready);
 }
 
 /** An issuer is not ready only if it cannot issue; its Secret can come after it. */
-function issuerHealth({ metadata, conditions }: Live): Found | undefined {
-  const ready = conditionIn(conditions, 'Ready');
-  if (ready === undefined || isStale(ready, metadata)) return NOT_OBSERVED;
+function issuerHealth({ condition, isStale }: Live): Found | undefined {
+  const ready = condition('Ready');
+  if (ready === undefined || isStale(ready)) return NOT_OBSERVED;
   if (ready.status === 'True') return undefined;
   return ready.status === 'False' ? failedAfterPatience(ready) : NOT_OBSERVED;
 }

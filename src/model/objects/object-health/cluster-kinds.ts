@@ -1,16 +1,4 @@
-import {
-  conditionIn,
-  conditionWith,
-  current,
-  type Found,
-  failed,
-  inProgress,
-  type Live,
-  messageOf,
-  NOT_OBSERVED,
-  type Rules,
-  TERMINATING,
-} from './health.ts';
+import { current, type Found, failed, inProgress, type Live, NOT_OBSERVED, type Rules, TERMINATING } from './health.ts';
 
 /** Kinds that are parts of the cluster itself. */
 export const clusterKindRules: Rules = {
@@ -19,24 +7,22 @@ export const clusterKindRules: Rules = {
   'apiregistration.k8s.io/APIService': apiServiceHealth,
 };
 
-function definitionHealth({ conditions }: Live): Found | undefined {
-  if (conditionWith(conditions, ['Terminating'], 'True') !== undefined) return TERMINATING;
-  const refused = conditionWith(conditions, ['NamesAccepted'], 'False');
-  if (refused !== undefined) return failed(messageOf(refused));
-  const established = conditionIn(conditions, 'Established');
-  const unstructured = conditionWith(conditions, ['NonStructuralSchema'], 'True');
+function definitionHealth({ condition, conditionWith }: Live): Found | undefined {
+  if (conditionWith(['Terminating'], 'True') !== undefined) return TERMINATING;
+  const refused = conditionWith(['NamesAccepted'], 'False');
+  if (refused !== undefined) return failed(refused);
+  const established = condition('Established');
+  const unstructured = conditionWith(['NonStructuralSchema'], 'True');
   if (established?.status === 'True') {
     // It is served all the same, as long as it keeps its old form.
-    return unstructured === undefined ? undefined : current(messageOf(unstructured));
+    return unstructured === undefined ? undefined : current(unstructured);
   }
-  if (unstructured !== undefined) return failed(messageOf(unstructured));
-  return established === undefined || established.reason === 'Installing'
-    ? NOT_OBSERVED
-    : failed(messageOf(established));
+  if (unstructured !== undefined) return failed(unstructured);
+  return established === undefined || established.reason === 'Installing' ? NOT_OBSERVED : failed(established);
 }
 
-function apiServiceHealth({ conditions }: Live): Found | undefined {
-  const available = conditionIn(conditions, 'Available');
+function apiServiceHealth({ condition }: Live): Found | undefined {
+  const available = condition('Available');
   if (available === undefined) return NOT_OBSERVED;
-  return available.status === 'True' ? undefined : inProgress(messageOf(available));
+  return available.status === 'True' ? undefined : inProgress(available);
 }

@@ -7,7 +7,6 @@ import {
   failedAfterPatience,
   inProgress,
   type Live,
-  messageOf,
   NOT_OBSERVED,
   type Rules,
   suspended,
@@ -38,29 +37,29 @@ function crossplaneHealth(live: Live): Found | undefined {
   const found = syncedHealth(conditions) ?? packageHealth(conditions);
   if (found !== undefined) return found;
   const open = conditions.find(({ type, status: is }) => (type === 'Ready' || type === 'Healthy') && is !== 'True');
-  if (open !== undefined) return inProgress(messageOf(open));
+  if (open !== undefined) return inProgress(open);
   return conditionWith(conditions, DONE, 'True') === undefined ? inProgress('it is not ready') : undefined;
 }
 
 /** An operation runs once and ends; what makes operations, by a schedule or a watch, has no end and no `Ready`. */
-function operationHealth({ conditions }: Live): Found | undefined {
+function operationHealth({ conditions, conditionWith }: Live): Found | undefined {
   if (conditions.length === 0) return NOT_OBSERVED;
   const synced = syncedHealth(conditions);
   if (synced !== undefined) return synced;
-  const broken = conditionWith(conditions, ['Succeeded', 'ValidPipeline'], 'False');
-  if (broken !== undefined) return failed(messageOf(broken));
+  const broken = conditionWith(['Succeeded', 'ValidPipeline'], 'False');
+  if (broken !== undefined) return failed(broken);
   const open = conditions.find(({ status }) => status !== 'True');
-  return open === undefined ? undefined : inProgress(messageOf(open));
+  return open === undefined ? undefined : inProgress(open);
 }
 
 /** What `Synced` says of a managed resource, a composite resource or a claim of any group; undefined: it is synced. */
 export function syncedHealth(conditions: Live['conditions']): Found | undefined {
   const synced = conditionIn(conditions, 'Synced');
   if (synced?.status === 'False') {
-    return synced.reason === 'ReconcilePaused' ? suspended('its reconciliation is paused') : failed(messageOf(synced));
+    return synced.reason === 'ReconcilePaused' ? suspended('its reconciliation is paused') : failed(synced);
   }
   const operation = conditionWith(conditions, ['LastAsyncOperation'], 'False');
-  return operation === undefined ? undefined : failed(messageOf(operation));
+  return operation === undefined ? undefined : failed(operation);
 }
 
 /** A package is installed and healthy, or not; while it is unpacked for the first time nothing is known of its health. */
@@ -70,5 +69,5 @@ function packageHealth(conditions: Live['conditions']): Found | undefined {
   if (healthy?.status === 'False') return failedAfterPatience(healthy);
   const missing = conditionWith(conditions, ['Installed'], 'False');
   if (missing === undefined) return undefined;
-  return textOf(healthy?.status) === 'True' ? failedAfterPatience(missing) : inProgress(messageOf(missing));
+  return textOf(healthy?.status) === 'True' ? failedAfterPatience(missing) : inProgress(missing);
 }

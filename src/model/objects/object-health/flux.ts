@@ -1,14 +1,10 @@
 import { textOf } from '../../text/json.ts';
 import {
-  conditionIn,
-  conditionWith,
   type Found,
   failed,
   failedAfterPatience,
   inProgress,
-  isStale,
   type Live,
-  messageOf,
   NOT_OBSERVED,
   type Rules,
   suspended,
@@ -33,24 +29,24 @@ const STATIC: readonly string[] = ['Alert', 'Provider'];
  * Controllers of Flux write `Ready` for each generation that they have taken up; `status.observedGeneration` follows only when one
  * has succeeded. While they try a failed generation again, `Reconciling` is true beside it.
  */
-function fluxHealth({ kind, metadata, spec, conditions }: Live): Found | undefined {
+function fluxHealth({ kind, spec, condition, conditionWith, isStale }: Live): Found | undefined {
   if (spec.suspend === true) return suspended('it is suspended');
-  const ready = conditionIn(conditions, 'Ready');
+  const ready = condition('Ready');
   if (ready === undefined) {
     const isStatic = STATIC.includes(kind) || (kind === 'HelmRepository' && spec.type === 'oci');
     return isStatic ? undefined : NOT_OBSERVED;
   }
-  if (isStale(ready, metadata)) return NOT_OBSERVED;
-  const stalled = conditionWith(conditions, ['Stalled'], 'True');
-  if (stalled !== undefined) return failed(messageOf(stalled));
-  const reconciling = conditionWith(conditions, ['Reconciling'], 'True');
+  if (isStale(ready)) return NOT_OBSERVED;
+  const stalled = conditionWith(['Stalled'], 'True');
+  if (stalled !== undefined) return failed(stalled);
+  const reconciling = conditionWith(['Reconciling'], 'True');
   if (ready.status !== 'False') {
-    if (reconciling !== undefined) return inProgress(messageOf(reconciling));
-    return ready.status === 'True' ? undefined : inProgress(messageOf(ready));
+    if (reconciling !== undefined) return inProgress(reconciling);
+    return ready.status === 'True' ? undefined : inProgress(ready);
   }
   const begins = BEGINS.includes(textOf(reconciling?.reason));
   // `dependsOn` names another object, whose health says more.
   const depends = ready.reason === 'DependencyNotReady' && (kind === 'Kustomization' || kind === 'HelmRelease');
-  if (begins || depends) return inProgress(messageOf(ready));
-  return SOURCES.includes(textOf(ready.reason)) ? failedAfterPatience(ready) : failed(messageOf(ready));
+  if (begins || depends) return inProgress(ready);
+  return SOURCES.includes(textOf(ready.reason)) ? failedAfterPatience(ready) : failed(ready);
 }

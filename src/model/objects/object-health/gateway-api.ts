@@ -5,7 +5,6 @@ import {
   type Found,
   failed,
   inProgress,
-  isStale,
   type Live,
   messageOf,
   NOT_OBSERVED,
@@ -64,10 +63,10 @@ function gatewayHealth(live: Live): Found | undefined {
 }
 
 /** The places whose status is not old: a route can name the others no more. */
-function freshOf({ metadata }: Live, places: readonly JsonObject[]): readonly JsonObject[] {
+function freshOf({ isStale }: Live, places: readonly JsonObject[]): readonly JsonObject[] {
   return places.filter(({ conditions }) => {
     const counted = objectsOf(conditions).filter(isCounted);
-    return counted.length > 0 && !counted.some((one) => isStale(one, metadata));
+    return counted.length > 0 && !counted.some(isStale);
   });
 }
 
@@ -84,10 +83,10 @@ function observed(conditions: readonly JsonObject[]): Found | undefined {
 }
 
 /** The health that the conditions of one place stand for; `where` begins the message. */
-function judged({ metadata }: Live, all: readonly JsonObject[], where: string): Found | undefined {
+function judged({ isStale }: Live, all: readonly JsonObject[], where: string): Found | undefined {
   // A controller of before can have left others.
   const conditions = all.filter(isCounted);
-  if (conditions.some((one) => isStale(one, metadata))) return NOT_OBSERVED;
+  if (conditions.some(isStale)) return NOT_OBSERVED;
   const text = (condition: JsonObject): string => `${where}${messageOf(condition)}`;
   const broken =
     conditionWith(conditions, ['ResolvedRefs', 'Accepted'], 'False') ??

@@ -1,25 +1,23 @@
 import { type JsonObject, type JsonValue, textOf } from '../../text/json.ts';
 import {
-  conditionWith,
   type Found,
   failed,
   inProgress,
   isStale,
   type Live,
-  messageOf,
   type ObjectHealth,
   type Rule,
   type Rules,
 } from './health.ts';
 
 /** The rules of kstatus for all kinds: a status of another generation, `Reconciling` and `Stalled`. */
-export function generalHealth({ metadata, status, conditions }: Live): Found | undefined {
+export function generalHealth({ metadata, status, conditionWith }: Live): Found | undefined {
   const stale = staleHealth(metadata, status);
   if (stale !== undefined) return stale;
-  const reconciling = conditionWith(conditions, ['Reconciling'], 'True');
-  if (reconciling !== undefined) return inProgress(messageOf(reconciling));
-  const stalled = conditionWith(conditions, ['Stalled'], 'True');
-  return stalled === undefined ? undefined : failed(messageOf(stalled));
+  const reconciling = conditionWith(['Reconciling'], 'True');
+  if (reconciling !== undefined) return inProgress(reconciling);
+  const stalled = conditionWith(['Stalled'], 'True');
+  return stalled === undefined ? undefined : failed(stalled);
 }
 
 /** The health of an object whose status is of another generation. */

@@ -1,18 +1,15 @@
-import { type JsonObject, textOf } from '../../text/json.ts';
+import { textOf } from '../../text/json.ts';
 import { syncedHealth } from './crossplane.ts';
 import { gardenerHealth, lastOperationHealth } from './gardener.ts';
 import { attachedHealth, isAttached } from './gateway-api.ts';
 import { generalHealth, isAbnormal, isFailure } from './general.ts';
 import {
-  conditionIn,
-  conditionWith,
   current,
   type Found,
   failed,
   failedAfter,
   inProgress,
   type Live,
-  messageOf,
   NOT_OBSERVED,
   suspended,
   timeOf,
@@ -46,29 +43,29 @@ function unreported({ group, kind, hasStatus }: Live): Found | undefined {
 }
 
 /** A person has stopped it. */
-function stopped({ spec, conditions }: Live): Found | undefined {
+function stopped({ spec, conditionWith }: Live): Found | undefined {
   if (spec.suspend === true || spec.paused === true) return suspended('it is suspended');
-  const condition = conditionWith(conditions, ['Paused', 'Suspended'], 'True');
-  return condition === undefined ? undefined : suspended(messageOf(condition));
+  const condition = conditionWith(['Paused', 'Suspended'], 'True');
+  return condition === undefined ? undefined : suspended(condition);
 }
 
 /** Composite resources of Crossplane and claims have groups of their users: `Synced` with a reason of Crossplane tells them. */
-function compositeHealth({ conditions }: Live): Found | undefined {
-  const reason = textOf(conditionIn(conditions, 'Synced')?.reason);
+function compositeHealth({ conditions, condition }: Live): Found | undefined {
+  const reason = textOf(condition('Synced')?.reason);
   return COMPOSITE.includes(reason) ? syncedHealth(conditions) : undefined;
 }
 
 const COMPOSITE: readonly string[] = ['ReconcileSuccess', 'ReconcileError', 'ReconcilePaused'];
 
-function failureCondition({ conditions }: Live): Found | undefined {
+function failureCondition({ conditions, condition, conditionWith }: Live): Found | undefined {
   const abnormal = conditions.find(({ type, status }) => status === 'True' && isAbnormal(type));
-  if (abnormal !== undefined) return failed(messageOf(abnormal));
+  if (abnormal !== undefined) return failed(abnormal);
   // These sum up the others.
-  if (conditionIn(conditions, 'Ready') !== undefined || isReady(conditions)) return undefined;
+  if (condition('Ready') !== undefined || isReady({ conditionWith })) return undefined;
   const broken = conditions.find(
     ({ type, status, reason }) => status === 'False' && !isAbnormal(type) && isFailure(reason),
   );
-  return broken === undefined ? undefined : failed(messageOf(broken));
+  return broken === undefined ? undefined : failed(broken);
 }
 
 /** Conditions that become true when all is well. */
@@ -79,16 +76,21 @@ const NORMAL = new Set(
   ).split(' '),
 );
 
-function openCondition({ status: { ready: isSaidReady, healthy }, conditions }: Live): Found | undefined {
-  const ready = conditionIn(conditions, 'Ready');
+function openCondition({
+  status: { ready: isSaidReady, healthy },
+  conditions,
+  condition,
+  conditionWith,
+}: Live): Found | undefined {
+  const ready = condition('Ready');
   if (ready?.status === 'True') return undefined;
   const open =
     ready ??
-    conditionWith(conditions, ['NotReady'], 'True') ??
+    conditionWith(['NotReady'], 'True') ??
     conditions.find(({ type, status }) => NORMAL.has(textOf(type)) && status !== 'True');
   if (open !== undefined) {
     const isFailed = open.status !== 'Unknown' && isFailure(open.reason);
-    return isFailed ? failed(messageOf(open)) : inProgress(messageOf(open));
+    return isFailed ? failed(open) : inProgress(open);
   }
   return isSaidReady === false || healthy === false ? inProgress('its status says that it is not ready') : undefined;
 }
@@ -109,13 +111,13 @@ function phasesOf({ status }: Live): readonly string[] {
 }
 
 function failedPhase(live: Live): Found | undefined {
-  if (isReady(live.conditions)) return undefined;
+  if (isReady(live)) return undefined;
   const phase = phasesOf(live).find((each) => FAILED.has(wordOf(each)));
   return phase === undefined ? undefined : failed(textOf(live.status.message) || `its status is ${phase}`);
 }
 
 function openPhase(live: Live): Found | undefined {
-  if (isReady(live.conditions)) return undefined;
+  if (isReady(live)) return undefined;
   for (const phase of phasesOf(live)) {
     const [word, message] = [wordOf(phase), textOf(live.status.message) || `its status is ${phase}`];
     if (OPEN.has(word)) return inProgress(message);
@@ -144,6 +146,6 @@ function wordOf(phase: string): string {
   return phase.toLowerCase().replaceAll(/[\s_-]/g, '');
 }
 
-function isReady(conditions: readonly JsonObject[]): boolean {
-  return conditionWith(conditions, ['Ready', 'Available'], 'True') !== undefined;
+function isReady({ conditionWith }: Pick<Live, 'conditionWith'>): boolean {
+  return conditionWith(['Ready', 'Available'], 'True') !== undefined;
 }

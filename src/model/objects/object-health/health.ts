@@ -30,6 +30,12 @@ export interface Live {
   readonly status: JsonObject;
   /** The conditions of the status; empty: there are none. */
   readonly conditions: readonly JsonObject[];
+  /** The first condition of a type. */
+  readonly condition: (type: string) => JsonObject | undefined;
+  /** The first condition with one of these types and this status. */
+  readonly conditionWith: (types: readonly string[], status: ConditionStatus) => JsonObject | undefined;
+  /** Whether a condition is about an earlier generation of the object. */
+  readonly isStale: (condition: JsonObject) => boolean;
   /** The object has a status with content. */
   readonly hasStatus: boolean;
   readonly known: Known;
@@ -44,6 +50,8 @@ export interface Known {
   /** Of a Pod: when an autoscaler of the cluster last said that it adds nodes for it. Absent: none does. */
   readonly scalesUpSince?: number | undefined;
 }
+
+type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 /** Judges a live object; undefined: it is current. */
 export type Rule = (live: Live) => Found | undefined;
@@ -60,24 +68,31 @@ export const UNOBSERVED_MS = 600_000;
 /** What an object refers to can be applied after it: for this time a failure that says so is progress. */
 const PATIENCE_MS = 300_000;
 
-export function current(note: string): ObjectHealth {
-  return { state: 'current', message: note };
+/** What health says: a message, or the condition that has it. */
+type Said = string | JsonObject;
+
+export function current(said: Said): ObjectHealth {
+  return { state: 'current', message: textSaid(said) };
 }
 
-export function inProgress(message: string): ObjectHealth {
-  return { state: 'inProgress', message };
+export function inProgress(said: Said): ObjectHealth {
+  return { state: 'inProgress', message: textSaid(said) };
 }
 
-export function failed(message: string): ObjectHealth {
-  return { state: 'failed', message };
+export function failed(said: Said): ObjectHealth {
+  return { state: 'failed', message: textSaid(said) };
 }
 
-export function suspended(message: string): ObjectHealth {
-  return { state: 'suspended', message };
+export function suspended(said: Said): ObjectHealth {
+  return { state: 'suspended', message: textSaid(said) };
 }
 
-export function unknown(message: string): ObjectHealth {
-  return { state: 'unknown', message };
+export function unknown(said: Said): ObjectHealth {
+  return { state: 'unknown', message: textSaid(said) };
+}
+
+function textSaid(said: Said): string {
+  return typeof said === 'string' ? said : messageOf(said);
 }
 
 /** Whether nothing is to be done and nothing is being done: what a person has stopped on purpose is well, too. */
@@ -87,14 +102,18 @@ export function isWell({ state }: ObjectHealth): boolean {
 
 /** The live object as rules read it. */
 export function liveOf(value: JsonObject, known: Known): Live {
-  const status = objectOf(value.status);
+  const [metadata, status] = [objectOf(value.metadata), objectOf(value.status)];
+  const conditions = objectsOf(status.conditions).map(withText);
   return {
     group: groupOf(textOf(value.apiVersion)),
     kind: textOf(value.kind),
-    metadata: objectOf(value.metadata),
+    metadata,
     spec: objectOf(value.spec),
     status,
-    conditions: objectsOf(status.conditions).map(withText),
+    conditions,
+    condition: (type) => conditionIn(conditions, type),
+    conditionWith: (types, wanted) => conditionWith(conditions, types, wanted),
+    isStale: (condition) => isStale(condition, metadata),
     hasStatus: Object.keys(status).length > 0,
     known,
   };
@@ -120,7 +139,7 @@ export function conditionIn(conditions: readonly JsonObject[], type: string): Js
 export function conditionWith(
   conditions: readonly JsonObject[],
   types: readonly string[],
-  status: 'True' | 'False' | 'Unknown',
+  status: ConditionStatus,
 ): JsonObject | undefined {
   return conditions.find((one) => one.status === status && types.includes(textOf(one.type)));
 }

@@ -1,23 +1,12 @@
 import { objectOf, textOf } from '../../text/json.ts';
-import {
-  conditionWith,
-  current,
-  type Found,
-  failed,
-  type Live,
-  messageOf,
-  NOT_OBSERVED,
-  type Rules,
-  suspended,
-  timeOf,
-} from './health.ts';
+import { current, type Found, failed, type Live, NOT_OBSERVED, type Rules, suspended, timeOf } from './health.ts';
 
 export const jobRules: Rules = { 'batch/Job': jobHealth, 'batch/CronJob': cronJobHealth };
 
-function jobHealth({ spec, status, conditions }: Live): Found | undefined {
-  const failure = conditionWith(conditions, ['Failed'], 'True');
-  if (failure !== undefined) return failed(messageOf(failure));
-  if (conditionWith(conditions, ['Complete'], 'True') !== undefined) return undefined;
+function jobHealth({ spec, status, conditionWith }: Live): Found | undefined {
+  const failure = conditionWith(['Failed'], 'True');
+  if (failure !== undefined) return failed(failure);
+  if (conditionWith(['Complete'], 'True') !== undefined) return undefined;
   // The condition `Suspended` stays a while after the Job is resumed.
   if (spec.suspend === true) return suspended('it is suspended');
   // A running Job is current, however long it runs.

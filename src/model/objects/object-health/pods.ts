@@ -1,12 +1,11 @@
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../text/json.ts';
 import {
-  conditionIn,
+  conditionOf,
   type Found,
   failed,
   inProgress,
   type Live,
   latestOf,
-  messageOf,
   type Rules,
   timeOf,
   unknown,
@@ -22,12 +21,12 @@ export const podRules: Rules = { '/Pod': podHealth };
 /** Whether no node can take the Pod: whether an autoscaler adds nodes for it then counts. */
 export function isUnschedulable(value: JsonObject): boolean {
   if (value.kind !== 'Pod' || value.apiVersion !== 'v1') return false;
-  const scheduled = conditionIn(objectsOf(objectOf(value.status).conditions), 'PodScheduled');
+  const scheduled = conditionOf(objectOf(value.status), 'PodScheduled');
   return scheduled?.status === 'False' && scheduled.reason === 'Unschedulable';
 }
 
 function podHealth(live: Live): Found | undefined {
-  const { status, conditions } = live;
+  const { status, condition } = live;
   switch (status.phase) {
     case 'Succeeded':
       return undefined;
@@ -35,7 +34,7 @@ function podHealth(live: Live): Found | undefined {
       return failed(textOf(status.message) || `the pod has failed: ${textOf(status.reason) || endOf(status)}`);
     case 'Running':
     case 'Pending': {
-      if (conditionIn(conditions, 'Ready')?.status === 'True') return undefined;
+      if (condition('Ready')?.status === 'True') return undefined;
       const waiting = containersOf(status)
         .map(({ state }) => textOf(objectOf(objectOf(state).waiting).reason))
         .find((reason) => CANNOT_START.test(reason));
@@ -66,12 +65,12 @@ function endOf(status: JsonObject): string {
   return 'no reason is given';
 }
 
-function unscheduledHealth({ metadata, conditions, known }: Live): Found | undefined {
-  const scheduled = conditionIn(conditions, 'PodScheduled');
+function unscheduledHealth({ metadata, known, condition }: Live): Found | undefined {
+  const scheduled = condition('PodScheduled');
   if (scheduled?.status !== 'False') return undefined;
-  const waits = inProgress(messageOf(scheduled));
+  const waits = inProgress(scheduled);
   if (scheduled.reason !== 'Unschedulable') return waits;
-  const then = failed(messageOf(scheduled));
+  const then = failed(scheduled);
   if (known.scalesUpSince !== undefined) return until(known.scalesUpSince, SCALING_UP_MS, waits, then);
   // A Pod can be held back long before the scheduler looks for a node.
   const times = [timeOf(metadata.creationTimestamp), timeOf(scheduled.lastTransitionTime), known.unschedulableSince];

@@ -1,13 +1,10 @@
 import { type JsonObject, objectOf } from '../../text/json.ts';
 import {
-  conditionIn,
-  conditionWith,
   count,
   type Found,
   failed,
   inProgress,
   type Live,
-  messageOf,
   NOT_OBSERVED,
   type Rules,
   replicasOf,
@@ -24,9 +21,9 @@ export const workloadRules: Rules = {
   'policy/PodDisruptionBudget': budgetHealth,
 };
 
-function deploymentHealth({ spec, status, conditions }: Live): Found | undefined {
-  const progressing = conditionIn(conditions, 'Progressing');
-  if (progressing?.reason === 'ProgressDeadlineExceeded') return failed(messageOf(progressing));
+function deploymentHealth({ spec, status, condition }: Live): Found | undefined {
+  const progressing = condition('Progressing');
+  if (progressing?.reason === 'ProgressDeadlineExceeded') return failed(progressing);
   const wanted = replicasOf(spec);
   const updated = count(status.updatedReplicas);
   const available = below(count(status.availableReplicas), wanted, 'available');
@@ -69,10 +66,10 @@ function daemonSetHealth({ spec, status }: Live): Found | undefined {
   );
 }
 
-function replicaSetHealth({ spec, status, conditions }: Live): Found | undefined {
+function replicaSetHealth({ spec, status, conditionWith }: Live): Found | undefined {
   const wanted = replicasOf(spec);
-  const failure = conditionWith(conditions, ['ReplicaFailure'], 'True');
-  if (failure !== undefined) return inProgress(messageOf(failure));
+  const failure = conditionWith(['ReplicaFailure'], 'True');
+  if (failure !== undefined) return inProgress(failure);
   return (
     unobserved(status) ??
     below(count(status.availableReplicas), wanted, 'available') ??
@@ -82,7 +79,7 @@ function replicaSetHealth({ spec, status, conditions }: Live): Found | undefined
 
 function budgetHealth({ status, conditions }: Live): Found | undefined {
   const broken = conditions.find(({ status: is, reason }) => is === 'False' && reason === 'SyncFailed');
-  if (broken !== undefined) return failed(messageOf(broken));
+  if (broken !== undefined) return failed(broken);
   const [healthy, wanted] = [count(status.currentHealthy), count(status.desiredHealthy)];
   const isKept = healthy >= wanted;
   return unobserved(status) ?? (isKept ? undefined : inProgress(`${healthy} of at least ${wanted} pods are healthy`));
