@@ -134,6 +134,10 @@ function createCommit(graph: Graph, stageTallies: () => Generator<undefined, boo
       return undefined;
     }
   };
+  const ended = ({ revision, computed }: CommitReport, more: number): CommitReport => {
+    first = undefined;
+    return { revision, computed: computed + more };
+  };
   const advance = (isUp: () => boolean): CommitReport | undefined => {
     if (first === undefined || counting !== undefined) {
       first ??= graph.advance(isUp);
@@ -144,10 +148,6 @@ function createCommit(graph: Graph, stageTallies: () => Generator<undefined, boo
     }
     const second = graph.advance(isUp);
     return second && ended(second, first.computed);
-  };
-  const ended = ({ revision, computed }: CommitReport, more: number): CommitReport => {
-    first = undefined;
-    return { revision, computed: computed + more };
   };
   return {
     /** Begins or continues a commit, as `advance` of the graph does. The caller closes it with the graph's barrier. */

@@ -40,8 +40,7 @@ export function lateBindings(file: string, text: string): readonly string[] {
     }
     const isFunction = FUNCTIONS.has(node.type);
     const inner = isFunction ? depth + 1 : depth;
-    const own = isFunction ? parameters(node) : node.type === 'BlockStatement' ? declared(node) : undefined;
-    const within = own === undefined ? scopes : [...scopes, { bindings: own, depth: inner }];
+    const within = [...scopes, { bindings: isFunction ? parameters(node) : declared(node), depth: inner }];
     for (const child of children(node)) visit(child, within, inner);
   };
   visit(parseSync(file, text).program as unknown as SyntaxNode, [], 0);
@@ -72,11 +71,13 @@ function parameters({ params }: SyntaxNode): ReadonlyMap<string, undefined> {
   return new Map((params as readonly SyntaxNode[]).flatMap(namesIn).map((name) => [name, undefined]));
 }
 
-function declared({ body }: SyntaxNode): ReadonlyMap<string, Binding | undefined> {
+/** What a block or a loop declares. */
+function declared({ type, body, init, left }: SyntaxNode): ReadonlyMap<string, Binding | undefined> {
+  const statements = type === 'BlockStatement' ? body : type.startsWith('For') ? [init ?? left] : [];
   return new Map(
-    (body as readonly SyntaxNode[]).flatMap((statement): readonly (readonly [string, Binding | undefined])[] => {
-      if (statement.type === 'FunctionDeclaration') return [[String((statement.id as SyntaxNode).name), undefined]];
-      if (statement.type !== 'VariableDeclaration') return [];
+    (statements as readonly SyntaxNode[]).flatMap((statement): readonly (readonly [string, Binding | undefined])[] => {
+      if (statement?.type === 'FunctionDeclaration') return [[String((statement.id as SyntaxNode).name), undefined]];
+      if (statement?.type !== 'VariableDeclaration') return [];
       return (statement.declarations as readonly SyntaxNode[]).flatMap(({ id, init, start, end }) => {
         const isFunction = FUNCTIONS.has((init as SyntaxNode | null)?.type ?? '');
         return namesIn(id as SyntaxNode).map((name) => [name, { from: start, to: end, isFunction }] as const);
