@@ -22,6 +22,7 @@ import { type JsonObject, parseJson } from '../model/text/json.ts';
 import { errorText } from '../model/text/messages.ts';
 import { printable } from '../model/text/printable.ts';
 import { HAS_EXPIRED, NOT_YET_VALID } from '../model/text/wrong-clock.ts';
+import { given } from '../model/values/given.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { ErrorBody } from '../server/http-error.ts';
 import { type Endpoint, findLocalToken, isLocal, isOverheard, type LocalToken, parseEndpoint } from './api-endpoint.ts';
@@ -121,7 +122,7 @@ export async function connect(context: ApiIo, options: ApiOptions, seconds?: num
     ca: await pemFrom(options.apiCaFile ?? env.FLEETRELAY_API_CA_FILE, 'the CA of the server'),
     cert: await pemFrom(certFile, 'your client certificate'),
     key: await pemFrom(keyFile, 'the key of your client certificate'),
-    ...(seconds === undefined ? {} : { seconds }),
+    ...given({ seconds }),
   };
   const by = (options.as ?? env.FLEETRELAY_USER ?? account()).slice(0, MAX_NAME);
   const list = async <Row>(path: string): Promise<readonly Row[]> =>

@@ -84,10 +84,9 @@ const COLOURS = { good: 'green', bad: 'red', warn: 'yellow', faint: 'dim', stron
 const WORDS: Readonly<Record<Tone, readonly string[]>> = {
   good: ['applied', 'create', 'created', 'current', 'done', 'healthy', 'new', 'synced', 'yes'],
   bad: ['conflict', 'error', 'failed', 'failing', 'no', 'not healthy', 'refused', 'unhealthy', 'unreachable'],
-  warn: [
-    ...['adopt', 'change', 'changed', 'held', 'kept', 'left', 'partial', 'paused', 'progressing', 'removed'],
-    ...['looking', 'suspended', 'unknown', 'warning'],
-  ],
+  warn: 'adopt change changed held kept left partial paused progressing removed looking suspended unknown warning'.split(
+    ' ',
+  ),
   faint: ['absent', 'asked', 'hidden', 'in progress', 'inProgress', 'pending', 'removing', 'terminating', 'unchanged'],
   strong: [],
 };

@@ -1,4 +1,5 @@
 import { errorText } from '../model/text/messages.ts';
+import { given } from '../model/values/given.ts';
 import type { CliCommand, ProcessContext } from './command.ts';
 import { CliError, EXIT, type ExitCode } from './exit-codes.ts';
 
@@ -55,7 +56,7 @@ async function explain(
     stderr.write(`fleetrelay: ${message}${hint === undefined ? '' : ` (${hint})`}\n`);
   } else {
     const reason = Object.entries(EXIT).find(([, code]) => code === exitCode)?.[0];
-    const body = { error: { reason, message, ...(hint === undefined ? {} : { hint }), exitCode } };
+    const body = { error: { reason, message, ...given({ hint }), exitCode } };
     // One line, so that a warning before it does no harm.
     if (format === 'json') stderr.write(`${JSON.stringify(body)}\n`);
     else stderr.write((await import('js-yaml')).dump(body, { lineWidth: -1 }));

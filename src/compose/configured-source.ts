@@ -3,6 +3,7 @@ import type { SourceName } from '../model/fleet/ids.ts';
 import type { PolicyBounds, RelayConfig } from '../model/fleet/relay-config.ts';
 import { rightsOfSources, type SourceRights } from '../model/fleet/source-rights.ts';
 import type { RevisionLimits } from '../model/limits/revision-limits.ts';
+import { given } from '../model/values/given.ts';
 import { readConfigFile } from './serve/config.ts';
 
 /** A source of a RelayConfig, of which a folder is a checkout: what the server lets it say, and its limits. */
@@ -37,9 +38,12 @@ export async function configuredSource(
   if (source === undefined) throw new Error(`${file} has no source`);
   const rights = rightsOfSources(config.sources).get(source.name);
   return {
-    ...{ name: source.name, order, isOnly: config.sources.length === 1 },
-    ...(rights === undefined ? {} : { rights }),
-    ...{ bounds: config.bounds, limits: config.limits.revision },
+    name: source.name,
+    order,
+    isOnly: config.sources.length === 1,
+    ...given({ rights }),
+    bounds: config.bounds,
+    limits: config.limits.revision,
   };
 }
 

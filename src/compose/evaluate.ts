@@ -4,6 +4,7 @@ import { createEngine, type Engine } from '../engine/graph.ts';
 import type { DecodedFile } from '../model/fleet/desired.ts';
 import type { FindingReason } from '../model/fleet/diagnostic.ts';
 import { parseSourceName } from '../model/fleet/ids.ts';
+import { given } from '../model/values/given.ts';
 import { must } from '../model/values/result.ts';
 import { stageFile } from '../runtime/replica/sources.ts';
 import type { ConfiguredSource } from './configured-source.ts';
@@ -12,7 +13,8 @@ type Said = Pick<ConfiguredSource, 'name' | 'order' | 'rights' | 'bounds'>;
 
 /** A source that may say everything. */
 const UNBOUNDED: Said = {
-  ...{ name: must(parseSourceName('main')), order: 0 },
+  name: must(parseSourceName('main')),
+  order: 0,
   bounds: { guards: {}, safeModes: [], webhookRemediator: true },
 };
 
@@ -39,11 +41,7 @@ interface Files {
 export function openEvaluation({ files, source = UNBOUNDED }: Files, version?: string): Engine {
   const { name, order, rights, bounds } = source;
   const engine = createEngine(createGraph(), engineDomains);
-  engine.inputs.fleet.set('', '', {
-    bounds,
-    role: 'leader',
-    ...(version === undefined ? {} : { version }),
-  });
+  engine.inputs.fleet.set('', '', { bounds, role: 'leader', ...given({ version }) });
   engine.inputs.sources.set('', name, { order, read: true, ...(rights && { rights }) });
   for (const [path, { reading }] of files) stageFile(engine, name, path, reading);
   return engine;

@@ -8,6 +8,7 @@ import { createPinoLog } from '../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
 import { displayKey, objectKey, parseApiVersion, refOfObject } from '../model/objects/object-key.ts';
 import type { JsonObject } from '../model/text/json.ts';
+import { given } from '../model/values/given.ts';
 import { must } from '../model/values/result.ts';
 import type { AgentPlace, KubeTarget, RunIo } from './options.ts';
 
@@ -83,7 +84,7 @@ export async function openClient(target: KubeTarget, { cwd, env, version }: Kube
     userAgent: `fleetrelay/${version}`,
     env,
     ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(cwd, kubeconfig) }),
-    ...(context === undefined ? {} : { context }),
+    ...given({ context }),
   });
   if (!found.ok) throw new Error(found.problem);
   const { client, namespace } = found.value;
@@ -112,7 +113,7 @@ export function read(
   resource: KubeResource,
   { name, ...more }: { readonly name?: string } & Pick<KubeRequest, 'accept' | 'query'> = {},
 ): Promise<KubeAnswer> {
-  const path = resourcePath({ resource, namespace, ...(name === undefined ? {} : { name }) });
+  const path = resourcePath({ resource, namespace, ...given({ name }) });
   return client.request({ method: 'GET', path, ...more });
 }
 

@@ -10,6 +10,7 @@ import type { Diagnostic, Location } from '../model/fleet/diagnostic.ts';
 import type { ClusterName } from '../model/fleet/ids.ts';
 import { defaultRevisionLimits, excessText } from '../model/limits/revision-limits.ts';
 import type { WrittenPath } from '../model/text/field-path.ts';
+import { given } from '../model/values/given.ts';
 import type { Log } from '../ports/log.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
 import { judgedFiles } from '../sources/tree/judge-nodes.ts';
@@ -66,7 +67,7 @@ export async function readCheckout(
     folder: tree.address,
     files: judgedFiles(nodes),
     diagnostics,
-    ...(source === undefined ? {} : { source }),
+    ...given({ source }),
     locate: async (path, identity, field = []) => {
       if (last?.path !== path) last = { path, find: findIn(path) };
       return (await last.find)?.({ identity, field, part: 'value' })?.at ?? { path };

@@ -162,7 +162,11 @@ function createTerms(
     const over = aborter.signal;
     count += 1;
     const term: RunningTerm = {
-      ...{ number: count, over, aborter, fence: fence(), deadline },
+      number: count,
+      over,
+      aborter,
+      fence: fence(),
+      deadline,
       mayWrite: () => !over.aborted && (lasts === 'until-taken' || clock.monotonic() < term.deadline),
     };
     running = term;

@@ -59,14 +59,26 @@ export function createEngine(graph: Graph, domains: readonly Domain[]) {
   const status = wireStatus(base, desired, wired, wanted, { ...output, safeMode });
   const { clusters, declarations, documents, policy, placements, placementIndexes, assignments } = desired;
   const { stageTallies, progress, statuses, readers, deadlines, reported: reportedDomains } = status;
+  const declared = { documents, declarations, clusters, policy, placements, assignments };
+  const { candidates } = wanted;
   const collections = {
-    ...{ documents, declarations, clusters, policy, placements, assignments },
-    ...{ candidates: wanted.candidates, ...output, progress, deadlines },
+    ...declared,
+    candidates,
+    ...output,
+    progress,
+    deadlines,
     /** Of every object of an engine kind. Partition: the id of its kind. Key: its declaration's. */
     statuses,
   };
   return {
-    ...{ graph, inputs, ...collections, limits, safeMode, placementIndexes, collisions, readers },
+    graph,
+    inputs,
+    ...collections,
+    limits,
+    safeMode,
+    placementIndexes,
+    collisions,
+    readers,
     sourceProofs: proofs.bySource,
     /** Removals that have passed the guards and are not judged again: see `leaving` of the guards. By cluster and object key. */
     leaving,
@@ -80,9 +92,7 @@ export function createEngine(graph: Graph, domains: readonly Domain[]) {
       // The entry of a domain has that domain's own parts and report.
       reportedDomains.find((each) => each.domain === domain) as ReportedDomain<Parts> | undefined,
     /** The inputs of the domains, by the domain's name. The shell stages them as it stages `inputs`. */
-    domainInputs: Object.fromEntries(
-      wired.flatMap(({ domain: { name }, parts }) => (parts.inputs === undefined ? [] : [[name, parts.inputs]])),
-    ) as Readonly<Record<string, DomainInputs>>,
+    domainInputs: inputsOf(wired),
     indexes: {
       ...declareIndexes(graph, desired, wanted, output.outputs, status),
       /** The unproven entries of each cluster that it holds. */
@@ -93,22 +103,16 @@ export function createEngine(graph: Graph, domains: readonly Domain[]) {
     /** All derived collections, in the order of the graph. */
     derived: [
       ...Object.values(collections),
-      ...wired.flatMap(({ parts }) => [
-        ...parts.collections.bySource,
-        ...parts.collections.anywhere,
-        ...(parts.collections.shown ?? []),
-      ]),
-      ...[
-        desired.rights,
-        desired.doubtfulFiles,
-        desired.refusedPlacements,
-        ...status.parts,
-        wanted.documentWants,
-        safeMode.mode,
-        safeMode.unseen,
-        proofs.bySource,
-        limits,
-      ],
+      ...wired.flatMap(({ parts: { collections } }) => Object.values(collections).flat()),
+      desired.rights,
+      desired.doubtfulFiles,
+      desired.refusedPlacements,
+      ...status.parts,
+      wanted.documentWants,
+      safeMode.mode,
+      safeMode.unseen,
+      proofs.bySource,
+      limits,
     ] as readonly Derived<unknown>[],
     ...createCommit(graph, stageTallies),
   };
@@ -187,13 +191,11 @@ function wireDesired({ graph, inputs }: Base, among: readonly Domain[]) {
   const refusedPlacements = deriveRefusedPlacements(graph, documents, clusterIndex);
   const assigning = { files: inputs.files, placementIndexes, clusterIndex, rights };
   const assignments = deriveAssignments(graph, assigning);
-  return {
-    ...{ rights, documents, fileProofs, doubtfulFiles, declarations, clusters, clusterIndex, policy },
-    ...{ placements, placementIndexes, refusedPlacements, assignments },
-    leftOut: graph.index('leftOut', assignments, ({ partition: source, value: { leftOut = [] } }) =>
-      leftOut.map((by) => `${by} ${source}`),
-    ),
-  };
+  const leftOut = graph.index('leftOut', assignments, ({ partition: source, value: { leftOut: by = [] } }) =>
+    by.map((each) => `${each} ${source}`),
+  );
+  const declared = { rights, documents, fileProofs, doubtfulFiles, declarations, clusters, clusterIndex, policy };
+  return { ...declared, placements, placementIndexes, refusedPlacements, assignments, leftOut };
 }
 
 /** A domain and its parts of the graph. */
@@ -210,12 +212,7 @@ export interface ReportedDomain<Parts extends DomainParts = DomainParts> {
 }
 
 /** The domains in their order. Their scopes depend on desired state alone. */
-function wireDomains(
-  base: Base,
-  { rights, documents, declarations, clusters, clusterIndex, policy }: Desired,
-  documentWants: Derived<Want>,
-  among: readonly Domain[],
-) {
+function wireDomains(base: Base, desired: Desired, documentWants: Derived<Want>, among: readonly Domain[]) {
   const { graph, inputs } = base;
   const earlier = new Map<Domain, DomainParts>();
   const partsOf = <Parts extends DomainParts>(domain: Domain<Parts>): Parts => {
@@ -225,15 +222,17 @@ function wireDomains(
     return parts as Parts;
   };
   return among.map((domain): WiredDomain => {
-    const settings = deriveSettings(base, policy, domain);
-    const core = {
-      ...{ inputs, rights, documents, declarations, clusters, clusterIndex, documentWants, settings },
-      earlier: partsOf,
-    };
-    const parts = domain.derive(graph, core);
+    const settings = deriveSettings(base, desired.policy, domain);
+    const parts = domain.derive(graph, { ...desired, inputs, documentWants, settings, earlier: partsOf });
     earlier.set(domain, parts);
     return { domain, parts };
   });
+}
+
+function inputsOf(wired: readonly WiredDomain[]): Readonly<Record<string, DomainInputs>> {
+  return Object.fromEntries(
+    wired.flatMap(({ domain: { name }, parts: { inputs } }) => (inputs === undefined ? [] : [[name, inputs]])),
+  );
 }
 
 function deriveSettings(
@@ -283,7 +282,9 @@ function wireOutputs(
   );
   const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters, liveReads });
   const refused = {
-    ...{ rights, files: inputs.files, placementIndexes },
+    rights,
+    files: inputs.files,
+    placementIndexes,
     documentsByFile: indexDocumentsByFile(graph, documents),
     sharedByKey: indexShared(graph, assignments),
     placementsByFile: graph.index('placementsByFile', placements, ({ value }) => [fileGroup(value.declared.origin)]),
@@ -291,11 +292,9 @@ function wireOutputs(
     barred: wired.flatMap(({ parts: { makes } }) => (makes?.barred ?? []).map((each) => indexBarred(graph, each))),
   };
   const targets = deriveTargets(graph, clusters, inputs.agents);
-  const decisions = deriveDecisions(graph, {
-    ...inputs,
-    ...{ candidates, clusters, targets, proofs, refused, safeMode, liveReads, collisions },
-    domainOrder: wired.map(({ domain }) => domain.name),
-  });
+  const domainOrder = wired.map(({ domain }) => domain.name);
+  const live = { safeMode, liveReads, collisions, domainOrder };
+  const decisions = deriveDecisions(graph, { ...inputs, ...live, candidates, clusters, targets, proofs, refused });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, candidates, decisions, clusters, limits });
   const attempts = deriveAttempts(graph, { ...inputs, unsettled: indexUnsettled(graph, inputs.results) });
@@ -335,10 +334,8 @@ function wireStatus(
   const lost = deriveLostWants(graph, candidates, outputs, inputs.ledger);
   const statuses = deriveStatuses(graph, declarations, inputs.files, statusParts, lost.bySubject);
   const stageTallies = createTallies(graph, { placements, placementIndexes, progress, progressBySubject, tallies });
-  return {
-    ...{ progress, progressBySubject, deadlines, readers, ledgerByScope, reported, statuses, stageTallies },
-    parts: [...statusParts, ...deadlineParts, lost.lost],
-  };
+  const parts = [...statusParts, ...deadlineParts, lost.lost];
+  return { ...after, deadlines, readers, ledgerByScope, reported, statuses, stageTallies, parts };
 }
 
 /** The look-ups of status, explanations and the sender. */

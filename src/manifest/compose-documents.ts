@@ -2,6 +2,7 @@ import * as yaml from 'js-yaml';
 import type { FindingReason } from '../model/fleet/diagnostic.ts';
 import { quote } from '../model/fleet/ids.ts';
 import { isJsonObject, type JsonValue } from '../model/text/json.ts';
+import { given } from '../model/values/given.ts';
 import { type Anchored, charactersOf, heightOf } from './anchored-values.ts';
 import { offsetOf, scalarText } from './event-offset.ts';
 import { type DecodeLimits, MAX_FINDINGS } from './limits.ts';
@@ -386,7 +387,7 @@ function report(walk: Walk, reason: FindingReason, offset: number, message: stri
   // One error must be there, as it makes the file unreadable.
   if (walk.hasError && walk.problems.length >= MAX_FINDINGS) return;
   walk.hasError = true;
-  walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
+  walk.problems.push({ severity: 'error', reason, message, offset, ...given({ hint }) });
 }
 
 function warn(walk: Walk, reason: FindingReason, offset: number, message: string, hint: string): void {

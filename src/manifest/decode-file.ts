@@ -19,6 +19,7 @@ import { aboveRequest, isSmall, notCarried, type ObjectSize, sizeOf } from '../m
 import { objectDigest } from '../model/text/digest.ts';
 import { displayPath, type FieldPath } from '../model/text/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/text/json.ts';
+import { given } from '../model/values/given.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { findingsOf, foreignProblem, isForeign, namedFiles, toolFileOf } from './foreign-documents.ts';
 import type { Decoders } from './kinds/decoders.ts';
@@ -95,7 +96,7 @@ function decodeDocuments(
     if (content.type !== 'object') documents.push({ identity, index, content });
     else if (size === undefined || notCarried(size) === undefined) {
       const digest = objectDigest(content.value);
-      documents.push({ identity, index, content: { ...content, digest, ...(size === undefined ? {} : { size }) } });
+      documents.push({ identity, index, content: { ...content, digest, ...given({ size }) } });
     }
   }
   return { documents, read };
@@ -156,7 +157,7 @@ export function* checkDocuments(
       findings.push(file.place(document, { ...shown, path: [...path, ...shown.path] }));
     }
     if (!isSkipped) completeScalars?.(document, path, value, problems, judge);
-    yield { ...read, index, isSkipped, ...(size === undefined ? {} : { size }) };
+    yield { ...read, index, isSkipped, ...given({ size }) };
     index += 1;
   }
 }

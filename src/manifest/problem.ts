@@ -3,6 +3,7 @@ import { isSecretPath } from '../model/objects/secret-values.ts';
 import { displayPath, type FieldPath } from '../model/text/field-path.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/text/json.ts';
 import { suggestion } from '../model/text/messages.ts';
+import { given } from '../model/values/given.ts';
 
 /** A problem of a document, without its place in the file. */
 export interface FieldProblem {
@@ -32,12 +33,12 @@ export type FieldFix =
 
 /** An error at a field. */
 export function fieldError(reason: FindingReason, path: FieldPath, message: string, hint?: string): FieldProblem {
-  return { severity: 'error', reason, path, message, ...(hint === undefined ? {} : { hint }) };
+  return { severity: 'error', reason, path, message, ...given({ hint }) };
 }
 
 /** A warning at a field. */
 export function fieldWarning(reason: FindingReason, path: FieldPath, message: string, hint?: string): FieldProblem {
-  return { severity: 'warning', reason, path, message, ...(hint === undefined ? {} : { hint }) };
+  return { severity: 'warning', reason, path, message, ...given({ hint }) };
 }
 
 /** "did you mean X?"; undefined if no known word is near. */

@@ -29,7 +29,12 @@ export function readPullRequests(
   }
   const trusted = part.caFile ?? caFile;
   return {
-    ...{ host, comment, status, forks, repository: path, token: secretOf(part, 'token') },
+    host,
+    comment,
+    status,
+    forks,
+    repository: path,
+    token: secretOf(part, 'token'),
     apiUrl: (apiUrl ?? defaultApi(host, remote)).replace(/\/+$/, ''),
     ...(trusted !== undefined && { caFile: trusted }),
   };

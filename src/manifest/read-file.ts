@@ -1,6 +1,7 @@
 import { type Diagnostic, diagnosticOf, type Location } from '../model/fleet/diagnostic.ts';
 import { sizeOf, type ValueSize } from '../model/objects/object-size.ts';
 import type { FieldPath } from '../model/text/field-path.ts';
+import { given } from '../model/values/given.ts';
 import type { TextProblem, YamlDocument, YamlReading } from './compose-documents.ts';
 import { editsFor } from './field-edits.ts';
 import type { DecodeLimits } from './limits.ts';
@@ -82,7 +83,7 @@ function withPlaces(path: string, text: string, parsed: YamlReading): FileDocume
   }
   function at(problem: TextProblem | FieldProblem, offset: number): Finding {
     const { severity, reason, message, hint } = problem;
-    const about = { severity, reason, message, ...(hint === undefined ? {} : { hint }) };
+    const about = { severity, reason, message, ...given({ hint }) };
     return { offset, diagnostic: diagnosticOf({ ...about, at: locationOf(offset) }) };
   }
   function offsetIn(document: YamlDocument, field: FieldPath, part: 'key' | 'value'): number {

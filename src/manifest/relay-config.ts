@@ -16,6 +16,7 @@ import {
 } from '../model/fleet/relay-config.ts';
 import { parseFieldPath } from '../model/text/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/text/json.ts';
+import { given } from '../model/values/given.ts';
 import { must } from '../model/values/result.ts';
 import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
@@ -152,7 +153,7 @@ function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | und
 }
 
 function readDriftBounds({ mode, ...bounds }: ConfigDocument['bounds']['drift']) {
-  return { ...bounds, ...(mode === undefined ? {} : { driftMode: mode }) };
+  return { ...bounds, ...given({ driftMode: mode }) };
 }
 
 /** Returns whose signatures count, if any do. */

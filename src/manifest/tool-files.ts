@@ -101,9 +101,16 @@ function chart(path: string, value: JsonObject): ToolFile | undefined {
 const RESOURCES = ['resources', 'bases', 'components'];
 /** Fields that change resources. A component may have any of them, and changes the resources beside it. */
 const PATCHING = [
-  ...['patches', 'patchesStrategicMerge', 'patchesJson6902', 'replacements', 'transformers', 'components', 'vars'],
+  'patches',
+  'patchesStrategicMerge',
+  'patchesJson6902',
+  'replacements',
+  'transformers',
+  'components',
+  'vars',
   // They are added to selectors and templates, which are created if they are missing.
-  ...['commonLabels', 'labels'],
+  'commonLabels',
+  'labels',
 ];
 
 /** Fields that change names. A Namespace is named after the field `namespace`. */
@@ -114,8 +121,8 @@ function isFilled(value: JsonValue | undefined): boolean {
 }
 
 const LISTS_OF_FILES = [
-  ...[...RESOURCES, 'crds', 'configurations', 'transformers', 'generators', 'validators'],
-  'patchesStrategicMerge',
+  ...RESOURCES,
+  ...'crds configurations transformers generators validators patchesStrategicMerge'.split(' '),
 ];
 const LISTS_OF_PATHS = ['patches', 'patchesJson6902', 'replacements'];
 

@@ -11,48 +11,58 @@ interface Items {
 
 type Fields = Readonly<Record<string, FieldType | 'any'>>;
 
+/** Fields of one type, by the names that `names` lists. */
+function fieldsOf(type: FieldType | 'any', names: string): Fields {
+  return Object.fromEntries(names.split(' ').map((name) => [name, type]));
+}
+
 const GENERATOR: Fields = {
-  ...{ name: 'text', namespace: 'text', behavior: 'text', type: 'text', files: 'texts', literals: 'texts' },
-  ...{ envs: 'texts', env: 'text', options: 'object' },
+  ...fieldsOf('text', 'name namespace behavior type env'),
+  ...fieldsOf('texts', 'files literals envs'),
+  options: 'object',
 };
 const CHART_OF_KUSTOMIZE: Fields = {
-  ...{ name: 'text', version: 'text', repo: 'text', releaseName: 'text', namespace: 'text', nameTemplate: 'text' },
-  ...{ valuesFile: 'text', additionalValuesFiles: 'texts', valuesInline: 'any', valuesMerge: 'text', values: 'text' },
-  ...{ includeCRDs: 'boolean', skipHooks: 'boolean', apiVersions: 'texts', kubeVersion: 'text', skipTests: 'boolean' },
-  ...{ chartName: 'text', chartVersion: 'text', chartRepoUrl: 'text', chartHome: 'text', configHome: 'text' },
-  ...{ releaseNamespace: 'text', extraArgs: 'texts', helmBin: 'text', helmHome: 'text', chartRepoName: 'text' },
-  ...{ debug: 'boolean', devel: 'boolean' },
+  ...fieldsOf('text', 'name version repo releaseName namespace nameTemplate valuesFile valuesMerge values kubeVersion'),
+  ...fieldsOf('text', 'chartName chartVersion chartRepoUrl chartHome configHome releaseNamespace helmBin helmHome'),
+  chartRepoName: 'text',
+  ...fieldsOf('texts', 'additionalValuesFiles apiVersions extraArgs'),
+  valuesInline: 'any',
+  ...fieldsOf('boolean', 'includeCRDs skipHooks skipTests debug devel'),
 };
 const PATCH: Fields = { path: 'text', patch: 'text', target: 'object', options: 'object' };
 
 /** The fields of a Kustomization and a Component, as kustomize 5 reads them; the names of older versions too. */
 const KUSTOMIZATION: Fields = {
-  ...{ apiVersion: 'text', kind: 'text', metadata: 'object', openapi: 'map', namespace: 'text' },
-  ...{ namePrefix: 'text', nameSuffix: 'text', commonLabels: 'map', commonAnnotations: 'map' },
+  ...fieldsOf('text', 'apiVersion kind namespace namePrefix nameSuffix'),
+  ...fieldsOf('map', 'openapi commonLabels commonAnnotations'),
+  ...fieldsOf('object', 'metadata generatorOptions helmGlobals sortOptions inventory'),
   labels: { items: { pairs: 'map', includeSelectors: 'boolean', includeTemplates: 'boolean', fields: 'any' } },
-  ...{ resources: 'texts', bases: 'texts', components: 'texts', crds: 'texts', configurations: 'texts' },
-  ...{ generators: 'texts', transformers: 'texts', validators: 'texts', buildMetadata: 'texts' },
-  ...{ patches: { items: PATCH }, patchesJson6902: { items: PATCH }, patchesStrategicMerge: 'texts' },
+  ...fieldsOf('texts', 'resources bases components crds configurations generators transformers validators'),
+  ...fieldsOf('texts', 'buildMetadata patchesStrategicMerge'),
+  ...fieldsOf({ items: PATCH }, 'patches patchesJson6902'),
   images: { items: { 'name!': 'text', newName: 'text', newTag: 'text', tagSuffix: 'text', digest: 'text' } },
   imageTags: { items: { name: 'text', newName: 'text', newTag: 'text', digest: 'text' } },
   replicas: { items: { 'name!': 'text', count: 'number' } },
   replacements: { items: { path: 'text', source: 'object', targets: 'any' } },
   vars: { items: { 'name!': 'text', objref: 'object', fieldref: 'object' } },
-  ...{ configMapGenerator: { items: GENERATOR }, secretGenerator: { items: GENERATOR }, generatorOptions: 'object' },
-  ...{ helmGlobals: 'object', helmCharts: { items: CHART_OF_KUSTOMIZE } },
-  ...{ helmChartInflationGenerator: { items: CHART_OF_KUSTOMIZE }, sortOptions: 'object', inventory: 'object' },
+  ...fieldsOf({ items: GENERATOR }, 'configMapGenerator secretGenerator'),
+  ...fieldsOf({ items: CHART_OF_KUSTOMIZE }, 'helmCharts helmChartInflationGenerator'),
 };
 
 /** The fields of Chart.yaml, as Helm 2, 3 and 4 read them. */
 const CHART: Fields = {
-  ...{ apiVersion: 'text', 'name!': 'text', 'version!': 'any', kubeVersion: 'text', description: 'text', type: 'text' },
-  ...{ keywords: 'texts', home: 'text', sources: 'texts', icon: 'text', appVersion: 'any', deprecated: 'boolean' },
-  ...{ annotations: 'map', engine: 'text', tillerVersion: 'text', condition: 'text', tags: 'text' },
-  maintainers: { items: { 'name!': 'text', email: 'text', url: 'text' } },
+  ...fieldsOf('text', 'apiVersion name! kubeVersion description type home icon engine tillerVersion condition tags'),
+  ...fieldsOf('any', 'version! appVersion'),
+  ...fieldsOf('texts', 'keywords sources'),
+  deprecated: 'boolean',
+  annotations: 'map',
+  maintainers: { items: fieldsOf('text', 'name! email url') },
   dependencies: {
     items: {
-      ...{ 'name!': 'text', version: 'text', repository: 'text', condition: 'text', tags: 'texts', enabled: 'boolean' },
-      ...{ 'import-values': 'any', alias: 'text' },
+      ...fieldsOf('text', 'name! version repository condition alias'),
+      tags: 'texts',
+      enabled: 'boolean',
+      'import-values': 'any',
     },
   },
 };

@@ -1,5 +1,6 @@
 import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent/agent.ts';
 import { backOffMs } from '../model/limits/back-off.ts';
+import { given } from '../model/values/given.ts';
 import type { CertificateRequests } from '../ports/certificate-requests.ts';
 import type { CredentialStore } from '../ports/credentials.ts';
 import type { DialCredentials, EndCode, MessageStream, StreamEnd } from '../ports/transport.ts';
@@ -73,10 +74,7 @@ function newState(deps: ClientTrustDeps, options: RelayClientOptions) {
   return {
     deps,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
-    hello: {
-      ...{ cluster, clusterId, instance, version, capabilities },
-      ...(ownNamespace === undefined ? {} : { ownNamespace }),
-    },
+    hello: { cluster, clusterId, instance, version, capabilities, ...given({ ownNamespace }) },
     trust:
       certificates?.type === 'enrolled'
         ? createEnrolment({ ...deps, ...certificates }, options)
@@ -236,15 +234,14 @@ function openStream(state: ClientState, listener: ServerListener, { stream, pull
   const { deps, limits } = state;
   const { clock, log } = deps;
   const [fleet, kubernetesVersion] = [listener.fleet(), listener.kubernetesVersion()];
-  const hello: AgentHello = {
-    ...state.hello,
-    ...(fleet === undefined ? {} : { fleet }),
-    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
-  };
+  const hello: AgentHello = { ...state.hello, ...given({ fleet, kubernetesVersion }) };
   const welcome = Promise.withResolvers<ServerWelcome | undefined>();
   let welcomed = false;
   const link = createLink({
-    ...{ stream, clock, log, limits },
+    stream,
+    clock,
+    log,
+    limits,
     watches: pull !== undefined,
     saysGoodbye: true,
     onFrame(frame) {

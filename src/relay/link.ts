@@ -1,4 +1,5 @@
 import type { ClusterName } from '../model/fleet/ids.ts';
+import { given } from '../model/values/given.ts';
 import { SLICE_MS } from '../model/values/in-slices.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -163,7 +164,7 @@ function handle(state: LinkState, bytes: Uint8Array): StreamEnd | undefined {
 
 function endAfter({ options: { log, cluster } }: LinkState, error: unknown): StreamEnd {
   if (error instanceof ProtocolError) return { code: error.code, reason: error.reason, message: error.message };
-  log.error('relay: handling a frame failed', { ...(cluster === undefined ? {} : { cluster }), error });
+  log.error('relay: handling a frame failed', { ...given({ cluster }), error });
   return { code: 'unavailable', reason: 'Internal', message: 'handling a frame failed; the log says why' };
 }
 

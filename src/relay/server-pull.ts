@@ -3,6 +3,7 @@ import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent/age
 import { type AgentSettings, CAPABILITY_OF_MEMBER } from '../model/agent/agent-settings.ts';
 import { heldDigest } from '../model/agent/inventory-digest.ts';
 import type { SequencedDelta } from '../model/fleet/output.ts';
+import { given } from '../model/values/given.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import {
   type ClusterSlot,
@@ -112,7 +113,7 @@ function createPullStream({ state, slot, link, hello, certificate, peerLimits }:
   transfers.setWindow(peerLimits.window);
   const session: AgentSession = {
     hello,
-    ...(certificate === undefined ? {} : { certificate }),
+    ...given({ certificate }),
     send(delta, provesInventory = false) {
       if (pull.sending !== undefined) throw new Error(`a delta is being sent to ${hello.cluster} already`);
       const sending = sendDelta(state, pull, withTag(state, hello, delta, provesInventory), peerLimits.objectBytes);
@@ -133,7 +134,11 @@ function createPullStream({ state, slot, link, hello, certificate, peerLimits }:
     },
   };
   const pull: PullStream = {
-    ...{ hello, link, transfers, session, certificate },
+    hello,
+    link,
+    transfers,
+    session,
+    certificate,
     established: Promise.withResolvers<boolean>(),
     phase: 'greeting',
     owedHolding: undefined,
@@ -226,7 +231,7 @@ function reportedHead({ listener, deps, options: { fleet } }: ServerState, { hel
 function withTag({ deps, options: { fleet } }: ServerState, hello: AgentHello, delta: SequencedDelta, proves: boolean) {
   const { cluster, clusterId } = hello;
   const { position, admitted, to: digest } = delta;
-  const step = { fleet, cluster, clusterId, position, digest, ...(admitted === undefined ? {} : { admitted }) };
+  const step = { fleet, cluster, clusterId, position, digest, ...given({ admitted }) };
   return { ...delta, tag: deps.tags.sign(step, proves) };
 }
 

@@ -209,7 +209,14 @@ export function count(counts: Map<string, number>, name: string, number = 1): vo
 
 /** Reasons for which an agent ends a stream although nothing is wrong with it: it stops, or the connection is lost. */
 const ENDS_OF_CONNECTIONS: readonly string[] = [
-  ...['Closed', 'Stopping', 'Reconnecting', 'ConnectionLost', 'NoAnswer', 'NoWelcome', 'PeerSilent', 'PeerStalled'],
+  'Closed',
+  'Stopping',
+  'Reconnecting',
+  'ConnectionLost',
+  'NoAnswer',
+  'NoWelcome',
+  'PeerSilent',
+  'PeerStalled',
   'TransferStalled',
 ];
 /** Reasons that are told with the code `unavailable`, although trying again does not help by itself. */

@@ -213,7 +213,11 @@ function greet(state: ServerState, slot: ClusterSlot, stream: IncomingStream, ca
   const { cluster } = slot;
   let handler = (frame: Frame): void => onHello(frame);
   const link = createLink({
-    ...{ stream, clock, log, cluster, limits },
+    stream,
+    clock,
+    log,
+    cluster,
+    limits,
     watches: stream.method === 'Pull',
     saysGoodbye: false,
     onFrame: (frame) => handler(frame),

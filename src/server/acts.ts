@@ -2,6 +2,7 @@ import type { Act, Answer, Refusal } from '../api/answer.ts';
 import type { ApiAct, Texts } from '../api/domain-api.ts';
 import type { Receipt } from '../model/fleet/receipt.ts';
 import { errorText } from '../model/text/messages.ts';
+import { given } from '../model/values/given.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { PeopleApi } from './people-api.ts';
@@ -38,8 +39,7 @@ export const ACTS = [
     path: '/clusters/:name/accept',
     isTrust: true,
     optional: { id: MAX_NAME, key: MAX_NAME },
-    run: (api, { name = '', id, key }, by) =>
-      api.acceptCluster(name, { ...(id === undefined ? {} : { id }), ...(key === undefined ? {} : { key }) }, by),
+    run: (api, { name = '', id, key }, by) => api.acceptCluster(name, { ...given({ id, key }) }, by),
   },
   {
     path: '/clusters/:name/revoke-certificates',

@@ -5,6 +5,7 @@ import type { ServerApi } from '../api/server-api.ts';
 import { quote } from '../model/fleet/ids.ts';
 import type { JsonObject } from '../model/text/json.ts';
 import { parseRfc3339 } from '../model/text/time.ts';
+import { given } from '../model/values/given.ts';
 import { ok, problem, type Result } from '../model/values/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import { actsOf, type CarryOut } from './acts.ts';
@@ -81,9 +82,9 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     return elsewhere === undefined ? context.json({ items: api.removals() }) : reply(context, elsewhere);
   });
   routes.get('/views/:name', (context) => {
-    const given = textsOf(context.req.query(), {}, { mesh: MAX_MESH, cluster: MAX_CLUSTER, tag: MAX_TAG });
-    if (!given.ok) return refuse(context, 'Invalid', given.problem);
-    const { tag: _, ...texts } = given.value;
+    const asked = textsOf(context.req.query(), {}, { mesh: MAX_MESH, cluster: MAX_CLUSTER, tag: MAX_TAG });
+    if (!asked.ok) return refuse(context, 'Invalid', asked.problem);
+    const { tag: _, ...texts } = asked.value;
     const tags = tagsOf(context.req.queries('tag') ?? []);
     if (tags === undefined) return refuse(context, 'Invalid', 'tag must be KEY=VALUE');
     const answer = api.view(context.req.param('name'), { ...texts, ...tags });
@@ -99,9 +100,9 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
   routes.get('/outputs', (context) => ofCluster(context, api.outputs(context.req.query('cluster'))));
   routes.get('/desired', (context) => ofCluster(context, api.desired(context.req.query('cluster') ?? '')));
   routes.get('/plan', async (context) => {
-    const given = textsOf(context.req.query(), { ref: MAX_REF }, { source: MAX_NAME });
-    if (!given.ok) return refuse(context, 'Invalid', given.problem);
-    const { ref = '', source } = given.value;
+    const asked = textsOf(context.req.query(), { ref: MAX_REF }, { source: MAX_NAME });
+    if (!asked.ok) return refuse(context, 'Invalid', asked.problem);
+    const { ref = '', source } = asked.value;
     const answer = await api.plan(source, ref, context.req.raw.signal);
     if (!answer.ok) return reply(context, answer);
     return context.body(answer.value.json, { headers: { 'Content-Type': 'application/json' } });
@@ -118,27 +119,27 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
 
 function explanations(routes: Hono<ApiEnv>, api: ServerApi): void {
   routes.get('/explain', async (context) => {
-    const given = textsOf(
+    const asked = textsOf(
       context.req.query(),
       { object: MAX_OBJECT },
       { cluster: MAX_CLUSTER, mesh: MAX_MESH, part: MAX_PART },
     );
-    if (!given.ok) return refuse(context, 'Invalid', given.problem);
-    const { object = '', ...rest } = given.value;
+    if (!asked.ok) return refuse(context, 'Invalid', asked.problem);
+    const { object = '', ...rest } = asked.value;
     return reply(context, await api.explain({ object, ...rest }));
   });
   routes.get('/why-not', async (context) => {
-    const given = textsOf(context.req.query(), { cluster: MAX_CLUSTER, object: MAX_OBJECT }, {});
-    if (!given.ok) return refuse(context, 'Invalid', given.problem);
-    const { cluster = '', object = '' } = given.value;
+    const asked = textsOf(context.req.query(), { cluster: MAX_CLUSTER, object: MAX_OBJECT }, {});
+    if (!asked.ok) return refuse(context, 'Invalid', asked.problem);
+    const { cluster = '', object = '' } = asked.value;
     return reply(context, await api.whyNot({ cluster, object }));
   });
   routes.get('/impact', async (context) => {
-    const given = textsOf(context.req.query(), { path: MAX_PATH }, { source: MAX_NAME, line: MAX_NAME });
-    if (!given.ok) return refuse(context, 'Invalid', given.problem);
+    const asked = textsOf(context.req.query(), { path: MAX_PATH }, { source: MAX_NAME, line: MAX_NAME });
+    if (!asked.ok) return refuse(context, 'Invalid', asked.problem);
     const limit = limitOf(context, DEFAULT_ENTRIES, MAX_ENTRIES);
     if (!limit.ok) return refuse(context, 'Invalid', limit.problem);
-    const { path = '', line: text, ...rest } = given.value;
+    const { path = '', line: text, ...rest } = asked.value;
     const line = Number(text ?? 1);
     if (!Number.isSafeInteger(line) || line < 1)
       return refuse(context, 'Invalid', 'line must be a whole number from 1');
@@ -146,15 +147,15 @@ function explanations(routes: Hono<ApiEnv>, api: ServerApi): void {
     return reply(context, await api.impact({ path, ...rest, ...at, limit: limit.value }));
   });
   routes.get('/history', async (context) => {
-    const given = textsOf(context.req.query(), { cluster: MAX_CLUSTER }, { object: MAX_OBJECT, since: MAX_TIME });
-    if (!given.ok) return refuse(context, 'Invalid', given.problem);
+    const asked = textsOf(context.req.query(), { cluster: MAX_CLUSTER }, { object: MAX_OBJECT, since: MAX_TIME });
+    if (!asked.ok) return refuse(context, 'Invalid', asked.problem);
     const limit = limitOf(context, DEFAULT_DELTAS, MAX_DELTAS);
     if (!limit.ok) return refuse(context, 'Invalid', limit.problem);
-    const { cluster = '', since: text, ...rest } = given.value;
+    const { cluster = '', since: text, ...rest } = asked.value;
     const since = text === undefined ? undefined : parseRfc3339(text);
     if (text !== undefined && since === undefined)
       return refuse(context, 'Invalid', 'since must be a time of RFC 3339');
-    const from = since === undefined ? {} : { since };
+    const from = given({ since });
     const answer = await api.history({ cluster, ...rest, limit: limit.value, ...from });
     return answer.ok ? context.json({ items: answer.value }) : reply(context, answer);
   });

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { given } from '../model/values/given.ts';
 
 /** Body of every error response. */
 export interface ErrorBody {
@@ -34,6 +35,6 @@ export type ErrorReason = keyof typeof REASONS;
 /** Makes an error response. */
 export function refuse(context: Context, reason: ErrorReason, message: string, leader?: string): Response {
   if (reason === 'Unauthorized') context.header('WWW-Authenticate', 'Bearer realm="fleetrelay"');
-  const error = { reason, message, ...(leader === undefined ? {} : { leader }) };
+  const error = { reason, message, ...given({ leader }) };
   return context.json({ error } satisfies ErrorBody, REASONS[reason]);
 }

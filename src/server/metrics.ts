@@ -211,7 +211,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     'When an agent was refused last, to the minute, in seconds since 1970; gone once its agent is connected.',
     ({ fleet }) =>
       refusalsIn(fleet).map(([cluster, { reason, address, at }]) => [
-        ...[cluster, reason, address, (parseRfc3339(at) ?? 0) / 1000],
+        cluster,
+        reason,
+        address,
+        (parseRfc3339(at) ?? 0) / 1000,
       ]),
   ],
   fleetrelay_wrong_tokens_total: ['Wrong tokens, on streams and in registrations.', ({ relay }) => relay.wrongTokens],

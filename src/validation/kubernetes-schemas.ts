@@ -40,7 +40,12 @@ export async function openKubernetesSchemas(version: KubernetesVersion): Promise
   const [release = '', rows = '', ...lines] = text.split('\n');
   const definition = lazyDefinitions(lines);
   const kinds = (JSON.parse(rows) as GeneratedRow[]).map(([group, kindVersion, kind, plural, namespaced, name]) => ({
-    ...{ group, version: kindVersion, kind, plural, namespaced, definition },
+    group,
+    version: kindVersion,
+    kind,
+    plural,
+    namespaced,
+    definition,
     schema: (): Schema => definition(`${REFERENCE}${name}`) ?? {},
   }));
   return { version, release: JSON.parse(release) as string, definition, kinds, ...createKindTable(kinds) };

@@ -259,8 +259,16 @@ function takeChanged(
 
 function newSubscription(type: string, served: Served | undefined, wake: () => void): Subscription {
   return {
-    ...{ type, served, wake, names: new Set(), due: new Set(), sent: new Map(), held: new Set() },
-    ...{ nonce: '', isAnswered: true, isEmptyDue: false },
+    type,
+    served,
+    wake,
+    names: new Set(),
+    due: new Set(),
+    sent: new Map(),
+    held: new Set(),
+    nonce: '',
+    isAnswered: true,
+    isEmptyDue: false,
   };
 }
 

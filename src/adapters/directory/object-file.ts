@@ -9,6 +9,7 @@ import { readText } from '../../manifest/text.ts';
 import { builtInKindScope } from '../../model/objects/kinds.ts';
 import { type ObjectKey, type ObjectRef, objectKey, objectRefOf, refOfObject } from '../../model/objects/object-key.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import { ok, problem, type Result } from '../../model/values/result.ts';
 import type { ObservedObject, Ownership, Stamp } from '../../ports/cluster-api.ts';
 import { FLEET_ANNOTATION, NONCE_ANNOTATION, OBJECT_ANNOTATION, stampOf, withoutStamp, withStamp } from './stamp.ts';
@@ -139,7 +140,7 @@ function readObject(path: string, document: JsonValue): Result<ObservedObject> {
     key: objectKey({ ...ref.value, namespace }),
     value: withoutStamp(document),
     where: path,
-    ...(stamp === undefined ? {} : { stamp }),
+    ...given({ stamp }),
   });
 }
 

@@ -11,8 +11,11 @@ const ORIGIN_ANNOTATION = 'fleetrelay.dev/origin';
 const SCOPE_ANNOTATION = 'fleetrelay.dev/scope';
 export const NONCE_ANNOTATION = 'fleetrelay.dev/nonce';
 const ANNOTATIONS: readonly string[] = [
-  ...[FLEET_ANNOTATION, OBJECT_ANNOTATION, NONCE_ANNOTATION],
-  ...[ORIGIN_ANNOTATION, SCOPE_ANNOTATION],
+  FLEET_ANNOTATION,
+  OBJECT_ANNOTATION,
+  NONCE_ANNOTATION,
+  ORIGIN_ANNOTATION,
+  SCOPE_ANNOTATION,
 ];
 
 /**

@@ -1,3 +1,4 @@
+import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import { copyFailure, DeadlinePassed } from './failures.ts';
@@ -32,7 +33,7 @@ export function createCopyReader(
   repository: string,
   { signers = {}, otherObjects }: CopyReaderOptions = {},
 ) {
-  const environment = otherObjects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: otherObjects };
+  const environment = given({ GIT_ALTERNATE_OBJECT_DIRECTORIES: otherObjects });
   const start = (kind: string) => git.start(['cat-file', kind], repository, environment);
   const contents = createObjectBatch(clock, () => start('--batch'), true);
   const headers = createObjectBatch(clock, () => start('--batch-check'), false);

@@ -3,6 +3,7 @@ import { devNull } from 'node:os';
 import { isAbsolute, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AuthorizationHeader, Environment, Remote } from './remote.ts';
 
@@ -83,7 +84,7 @@ export function createGitCommand(
       environment: {
         ...base,
         ...added,
-        ...(repository === undefined ? {} : { GIT_DIR: repository }),
+        ...given({ GIT_DIR: repository }),
         ...(network?.tracePackets === true ? { GIT_TRACE_PACKET: '1' } : {}),
         GIT_ALLOW_PROTOCOL: network === undefined ? 'none' : remote.protocols,
         ...configuration([

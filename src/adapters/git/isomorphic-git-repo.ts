@@ -54,7 +54,12 @@ function assemble(deps: Deps, options: GitRepoOptions, url: string, branch: stri
   let hasFetched = false;
   const calls = createThreadCalls(deps, {
     start: async () => ({
-      ...{ url, branch, directory, maxCopyBytes, deadlineMs, environment: deps.environment },
+      url,
+      branch,
+      directory,
+      maxCopyBytes,
+      deadlineMs,
+      environment: deps.environment,
       ca: caFile === undefined ? undefined : await readFile(caFile, 'utf8'),
     }),
     branchFound: (name) => {

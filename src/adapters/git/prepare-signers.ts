@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApprovalSigners } from '../../model/fleet/relay-config.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { makeFolders } from '../disk/folders.ts';
 import { cleanMessage } from './failures.ts';
@@ -30,10 +31,7 @@ export async function prepareSigners(
   await makeFolders(directory, { mode: 0o700 });
   if (allowedSignersFile !== undefined) await checkAllowedSigners(deps, allowedSignersFile, directory);
   const home = openpgpKeysFile === undefined ? undefined : await importKeys(deps, openpgpKeysFile, directory);
-  return {
-    ...(allowedSignersFile === undefined ? {} : { allowedSignersFile }),
-    ...(home === undefined ? {} : { openpgpHome: home }),
-  };
+  return { ...given({ allowedSignersFile, openpgpHome: home }) };
 }
 
 const PUBLIC_KEY = /\s(ssh-|ecdsa-|sk-)[\w@.-]+\s+[A-Za-z0-9+/]+=*(\s|$)/;

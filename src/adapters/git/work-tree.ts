@@ -100,7 +100,13 @@ const LIST_FILTERS = ['config', '-z', '--name-only', '--get-regexp', '^filter\\.
 
 /** No setting of the repository changes the form of the answer or starts a program; of a submodule only its commit is looked at. */
 const DIFF_FLAGS = [
-  ...['--raw', '-z', '--no-abbrev', '--no-renames', '--no-relative', '--no-ext-diff', '--no-textconv'],
+  '--raw',
+  '-z',
+  '--no-abbrev',
+  '--no-renames',
+  '--no-relative',
+  '--no-ext-diff',
+  '--no-textconv',
   '--ignore-submodules=dirty',
 ];
 

@@ -6,6 +6,7 @@ import {
   setLogVerbosity,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { given } from '../../model/values/given.ts';
 import { type IncomingCall, MAX_MESSAGE_BYTES, type StreamEnd } from '../../ports/transport.ts';
 import { addressOf } from './address.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
@@ -130,7 +131,7 @@ function tlsFront(
       }
       // Only present if the certificate of this connection was verified.
       const certificate = call.getAuthContext().sslPeerCertificate?.raw;
-      return certificate === undefined ? {} : { certificate };
+      return given({ certificate });
     },
   };
 }

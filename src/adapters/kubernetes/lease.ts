@@ -51,7 +51,9 @@ export function createKubernetesLease({ client, clock }: LeaseDeps, options: Lea
   const write = async ({ holder, metadata }: FoundLease, spec: JsonObject): Promise<boolean> => {
     const isNew = holder === undefined;
     const body = {
-      ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec },
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      spec,
       metadata: isNew ? { name, namespace } : metadata,
     };
     const how = isNew ? ({ method: 'POST', path: collection } as const) : ({ method: 'PUT', path } as const);
@@ -100,7 +102,8 @@ function foundLease(lease: JsonObject | undefined): FoundLease {
     ...rest
   } = objectOf(lease?.spec);
   return {
-    ...{ metadata, rest },
+    metadata,
+    rest,
     holder: lease === undefined ? undefined : textOf(holderIdentity),
     ...(typeof leaseDurationSeconds === 'number' ? { durationMs: leaseDurationSeconds * 1000 } : {}),
     version: canonicalJson(lease?.spec ?? null),

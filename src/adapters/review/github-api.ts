@@ -33,7 +33,9 @@ export function createHostLikeGithub(
     comment: (comment, signal) =>
       putComment(
         {
-          ...{ send, ...comments, author: 'user' },
+          send,
+          ...comments,
+          author: 'user',
           listPath: (pullRequest) => `${at}/issues/${pullRequest}/comments`,
           update: { method: 'PATCH', path: (_, id) => `${at}/issues/comments/${id}` },
         },

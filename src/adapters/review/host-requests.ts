@@ -8,6 +8,7 @@ import {
 import { request as secureRequest } from 'node:https';
 import { type JsonObject, type JsonValue, parseJson } from '../../model/text/json.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ReviewFailure } from '../../ports/review-host.ts';
 import { type ConnectionOptions, type Connections, createConnections } from '../system/connections.ts';
@@ -106,7 +107,7 @@ function networkText(error: unknown): string {
 const NO_ANSWER = `no answer within ${DEADLINE_MS / 1_000} s`;
 
 export function failed(reason: ReviewFailure['reason'], message: string, retryAfterSeconds?: number): ReviewFailure {
-  return { type: 'failed', reason, message, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+  return { type: 'failed', reason, message, ...given({ retryAfterSeconds }) };
 }
 
 /** The answer of a host that does not hold what the documentation of its API says. */

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { OtherSecretError } from '../stores/sealed.ts';
 import { createPrivate, readIfThere, writePrivate } from './files.ts';
@@ -74,7 +75,7 @@ export function parseAuthorities(certificates: string, keys: string): Authoritie
       const key = all.find((candidate) => parsed.checkPrivateKey(createPrivateKey(candidate)));
       return {
         certificate,
-        ...(key === undefined ? {} : { key }),
+        ...given({ key }),
         since: parsed.validFromDate.getTime() + BACKDATE_MS,
         expiresAt: parsed.validToDate.getTime(),
         fingerprint: parsed.fingerprint256,

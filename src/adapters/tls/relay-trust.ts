@@ -2,6 +2,7 @@ import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { CertificateSource, ClientCertificates } from '../../model/fleet/relay-config.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import {
   type CertificateAuthority,
   type CertificateExpiry,
@@ -98,7 +99,7 @@ export async function openRelayTrust(deps: RelayTrustDeps, options: TrustOptions
     material: { watch, current: () => materialOf(trusted) },
     roots,
     /** Present if this server issues client certificates. */
-    ...(authority === undefined ? {} : { authority }),
+    ...given({ authority }),
     expiries: () => trusted.expiries,
     stop() {
       stopped = true;
@@ -187,7 +188,7 @@ async function readClients(
     return { roots: certificate, signer: { ca: certificate, caKey: key }, expiresAt };
   }
   const signer = signingAuthority(authorities, now);
-  return { roots: Buffer.from(rootsText(authorities)), ...(signer === undefined ? {} : { signer }) };
+  return { roots: Buffer.from(rootsText(authorities)), ...given({ signer }) };
 }
 
 /** `own`: when the own authority that signs expires. */
@@ -202,7 +203,7 @@ function expiriesOf(own: number | undefined, server: ServerCertificate, clients:
 }
 
 function materialOf({ server: { certificate, key }, clients: { roots } }: Trusted) {
-  return { certificate, key, ...(roots === undefined ? {} : { clientRoots: roots }) };
+  return { certificate, key, ...given({ clientRoots: roots }) };
 }
 
 /** Logs each new problem once, and once a day the certificates that expire soon. */

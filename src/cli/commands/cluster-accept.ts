@@ -1,5 +1,6 @@
 import type { ClusterName } from '../../model/fleet/ids.ts';
 import { printable } from '../../model/text/printable.ts';
+import { given } from '../../model/values/given.ts';
 import type { AcceptedAgentView } from '../../server/people-api.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';
@@ -41,7 +42,7 @@ export function acceptCommand(command: CliCommand): void {
         },
       };
     }
-    const body = { ...(id === undefined ? {} : { id }), ...(key === undefined ? {} : { key }) };
+    const body = { ...given({ id, key }) };
     const accepted = await api.act<AcceptedAgentView>(['clusters', name, 'accept'], body);
     return {
       value: { ...accepted },

@@ -107,7 +107,8 @@ function agentOptions(command: CliCommand): void {
       new Option(
         '--allow <what...>',
         `more than the agent may do by itself: ${[
-          ...['write in all Namespaces', 'apply Secrets, roles or CRDs'],
+          'write in all Namespaces',
+          'apply Secrets, roles or CRDs',
           ...HELP.map(({ allow }) => allow),
           'everything',
         ].join('; ')}`,

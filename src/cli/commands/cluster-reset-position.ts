@@ -3,6 +3,7 @@ import type { KubeTarget } from '../../compose/options.ts';
 import type { ClusterName } from '../../model/fleet/ids.ts';
 import type { OutputPosition } from '../../model/fleet/output.ts';
 import { printable } from '../../model/text/printable.ts';
+import { given } from '../../model/values/given.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, kubeTarget, runIo } from '../command.ts';
@@ -41,12 +42,7 @@ export function resetPositionCommand(command: CliCommand, context: CliContext): 
       ],
     ]);
     const report = await context.roots.clusterResetPosition(
-      {
-        name,
-        kube: kube ?? {},
-        ...(directory === undefined ? {} : { directory }),
-        ...(dryRun === undefined ? {} : { dryRun }),
-      },
+      { name, kube: kube ?? {}, ...given({ directory, dryRun }) },
       runIo(context),
     );
     return { value: report, table: (out) => writeReport(out, report) };

@@ -2,6 +2,7 @@ import type { RetryView } from '../../api/server-api.ts';
 import type { ClusterName } from '../../model/fleet/ids.ts';
 import { counted } from '../../model/text/messages.ts';
 import { printable } from '../../model/text/printable.ts';
+import { given } from '../../model/values/given.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';
 import type { TextOutput } from '../output.ts';
@@ -24,7 +25,7 @@ export function retryCommand(command: CliCommand): void {
       ['fleetrelay cluster retry east service/web/shop', 'one object'],
     ])
     .asks(async (api, _flags, name: ClusterName, object?: string) => {
-      const view = await api.act<RetryView>(['clusters', name, 'retry'], object === undefined ? {} : { object });
+      const view = await api.act<RetryView>(['clusters', name, 'retry'], given({ object }));
       return {
         value: view,
         table: (out) => {

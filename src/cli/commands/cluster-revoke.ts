@@ -1,4 +1,5 @@
 import type { ClusterName } from '../../model/fleet/ids.ts';
+import { given } from '../../model/values/given.ts';
 import type { RevokedView } from '../../server/people-api.ts';
 import { clusterName } from '../arguments.ts';
 import type { CliCommand } from '../command.ts';
@@ -22,10 +23,7 @@ export function revokeCommand(command: CliCommand): void {
       ['fleetrelay cluster revoke east --serial 3f9a01', 'one that was copied'],
     ]);
   command.asks(async (api, { serial }: Flags, name: ClusterName) => {
-    const revoked = await api.act<RevokedView>(
-      ['clusters', name, 'revoke-certificates'],
-      serial === undefined ? {} : { serial },
-    );
+    const revoked = await api.act<RevokedView>(['clusters', name, 'revoke-certificates'], given({ serial }));
     const which =
       revoked.serial === null
         ? `every certificate of ${name} until now is revoked`

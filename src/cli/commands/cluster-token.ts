@@ -28,7 +28,10 @@ export function tokenCommand(command: CliCommand, context: CliContext): void {
       ['fleetrelay cluster token east --renew', 'where the secret is not: print the new one elsewhere'],
     ]);
   tokenCommandOf(command, context, {
-    ...{ command: 'cluster', noun: 'cluster', enrols: true, generationAt: 'tokenGeneration of "cluster list -o json"' },
+    command: 'cluster',
+    noun: 'cluster',
+    enrols: true,
+    generationAt: 'tokenGeneration of "cluster list -o json"',
     unaffected: 'an agent that has its certificate is not affected',
     subject: (name) => name,
     print: context.roots.token,

@@ -2,6 +2,7 @@ import { Argument } from 'commander';
 import type { ClusterName } from '../../model/fleet/ids.ts';
 import type { LabelSelector } from '../../model/objects/label-selector.ts';
 import { printable } from '../../model/text/printable.ts';
+import { given } from '../../model/values/given.ts';
 import { addTag, clusterName, labelSelector, namespaceName } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, type Examples, newCommand } from '../command.ts';
@@ -84,11 +85,9 @@ const KINDS_HINT = '`fleetrelay get` lists the kinds';
 
 function filterOf({ namespace, selector, cluster, mesh, tag }: Flags): ListFilter {
   return {
-    ...(namespace === undefined ? {} : { namespace }),
+    ...given({ namespace }),
     ...(selector === undefined ? {} : { selector: selector.parsed }),
-    ...(cluster === undefined ? {} : { cluster }),
-    ...(mesh === undefined ? {} : { mesh }),
-    ...(tag === undefined ? {} : { tags: tag }),
+    ...given({ cluster, mesh, tags: tag }),
   };
 }
 

@@ -6,6 +6,7 @@ import { movedSince, parsePlan } from '../../model/plan/plan-moves.ts';
 import { hasChanges } from '../../model/plan/plan-text.ts';
 import { parseJson } from '../../model/text/json.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, newCommand } from '../command.ts';
@@ -85,9 +86,9 @@ async function planned(context: CliContext, flags: Flags, target: string): Promi
     [source !== undefined && base !== undefined && config === undefined, '--source needs --config with --base'],
   ]);
   const { cwd, env, roots } = context;
-  const chosen = source === undefined ? {} : { source };
+  const chosen = given({ source });
   if (base !== undefined) {
-    return roots.planDocuments({ ...chosen, ...(config === undefined ? {} : { config }), target, base, cwd, env });
+    return roots.planDocuments({ ...chosen, ...given({ config }), target, base, cwd, env });
   }
   if (snapshot !== undefined) return roots.planFolder({ ...chosen, folder: target, recording: snapshot, cwd, env });
   const { connect } = await import('../api.ts');

@@ -3,6 +3,7 @@ import { Option } from 'commander';
 import type { ValidationReport, ValidationRequest } from '../../compose/validate/report.ts';
 import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
 import { printable } from '../../model/text/printable.ts';
+import { given } from '../../model/values/given.ts';
 import { type KubernetesVersion, kubernetesVersions } from '../../validation/kubernetes-schemas.ts';
 import { connect } from '../api.ts';
 import { type ApiOptions, withApiOptions } from '../api-options.ts';
@@ -189,11 +190,9 @@ function requestOf(flags: Flags): Partial<ValidationRequest> {
   } = flags;
   const cluster = kubeTarget({ kubeconfig, context });
   return {
-    ...(kubernetesVersion === undefined ? {} : { kubernetesVersions: kubernetesVersion }),
+    ...given({ kubernetesVersions: kubernetesVersion }),
     ...(schemaLocation.length === 0 ? {} : { schemaLocations: schemaLocation }),
-    ...(cluster === undefined ? {} : { cluster }),
-    ...(since === undefined ? {} : { since }),
-    ...(repository === undefined ? {} : { repository }),
+    ...given({ cluster, since, repository }),
     ...(config === undefined ? {} : { config, ...(source && { source }) }),
     skip: flags.skip,
     strictKinds: flags.strictKinds === true,

@@ -16,13 +16,10 @@ import { asView, type ListedKind, listedKind } from './listed-kind.ts';
 import { isObjectNamed, OBJECT_NAMING, shownRef } from './object-names.ts';
 
 export const CLUSTERS = listedKind({
-  ...{
-    name: 'clusters',
-    words: ['cluster', 'kubernetescluster', 'kubernetesclusters'],
-    one: 'cluster',
-    many: 'clusters',
-  },
-  ...{ what: 'the clusters: connected, in sync, how much is applied', naming: 'NAME' },
+  name: 'clusters',
+  words: ['cluster', 'kubernetescluster', 'kubernetesclusters'],
+  what: 'the clusters: connected, in sync, how much is applied',
+  naming: 'NAME',
   columns: CLUSTER_COLUMNS,
   ask: async (api, { cluster }) => {
     const all = await api.list('clusters');
@@ -35,8 +32,10 @@ export const CLUSTERS = listedKind({
 });
 
 export const SOURCES = listedKind({
-  ...{ name: 'sources', words: ['source'], one: 'source', many: 'sources' },
-  ...{ what: 'where desired state is read from, and at which revision', naming: 'NAME' },
+  name: 'sources',
+  words: ['source'],
+  what: 'where desired state is read from, and at which revision',
+  naming: 'NAME',
   columns: SOURCE_COLUMNS,
   ask: (api) => api.list('sources'),
   nameOf: ({ name }) => name,
@@ -44,8 +43,10 @@ export const SOURCES = listedKind({
 
 /** The objects of clusters. */
 export const OUTPUTS = listedKind({
-  ...{ name: 'outputs', words: ['output', 'object', 'objects'], one: 'output', many: 'outputs' },
-  ...{ what: 'the objects that clusters should hold, and what became of each', naming: OBJECT_NAMING },
+  name: 'outputs',
+  words: ['output', 'object', 'objects'],
+  what: 'the objects that clusters should hold, and what became of each',
+  naming: OBJECT_NAMING,
   asked: ['cluster'],
   columns: OUTPUT_COLUMNS,
   ask: (api, { cluster }) => api.list('outputs', { cluster }),
@@ -60,11 +61,11 @@ export const OUTPUTS = listedKind({
 });
 
 const REMOVALS = listedKind({
-  ...{ name: 'removals', words: ['removal'], one: 'held removal', many: 'removals' },
-  ...{
-    what: 'what a guard holds back until a person approves it',
-    naming: `the digest or its beginning, ${OBJECT_NAMING}`,
-  },
+  name: 'removals',
+  words: ['removal'],
+  one: 'held removal',
+  what: 'what a guard holds back until a person approves it',
+  naming: `the digest or its beginning, ${OBJECT_NAMING}`,
   columns: REMOVAL_COLUMNS,
   ask: async (api) => removalRows(await api.list('removals')),
   nameOf: ({ object }) => object,
@@ -78,8 +79,10 @@ const REMOVALS = listedKind({
 });
 
 const DIAGNOSTICS = listedKind({
-  ...{ name: 'diagnostics', words: ['diagnostic', 'diag'], one: 'diagnostic', many: 'diagnostics' },
-  ...{ what: 'findings about the files of the sources', naming: 'the code or the reason' },
+  name: 'diagnostics',
+  words: ['diagnostic', 'diag'],
+  what: 'findings about the files of the sources',
+  naming: 'the code or the reason',
   columns: DIAGNOSTIC_COLUMNS,
   ask: (api) => api.list('diagnostics'),
   nameOf: ({ code }) => code,
@@ -88,8 +91,11 @@ const DIAGNOSTICS = listedKind({
 });
 
 const DRIFT = listedKind<JsonObject>({
-  ...{ name: 'drift', words: ['drifts'], one: 'drift', many: 'drift' },
-  ...{ what: 'what others have changed or removed of applied objects', naming: OBJECT_NAMING },
+  name: 'drift',
+  words: ['drifts'],
+  one: 'drift',
+  what: 'what others have changed or removed of applied objects',
+  naming: OBJECT_NAMING,
   asked: ['cluster'],
   columns: DRIFT_COLUMNS,
   ask: (api, filter) => api.view('drift', asView(filter)),

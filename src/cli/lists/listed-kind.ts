@@ -2,6 +2,7 @@ import type { ViewFilter } from '../../model/fleet/view-filter.ts';
 import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
 import { suggestion } from '../../model/text/messages.ts';
 import { printable } from '../../model/text/printable.ts';
+import { given } from '../../model/values/given.ts';
 import type { Api } from '../api.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import type { Column } from '../output.ts';
@@ -54,7 +55,11 @@ export interface KindNames {
 }
 
 /** What the list of one kind is made of. */
-interface KindSpec<Row> extends KindNames {
+interface KindSpec<Row> extends Omit<KindNames, 'one' | 'many'> {
+  /** Absent: the first of `words`. */
+  readonly one?: string;
+  /** Absent: `name`. */
+  readonly many?: string;
   /** The members of a filter that the server, or `ask`, obeys. */
   readonly asked?: readonly (keyof ViewFilter)[];
   readonly columns: readonly Column<Row>[];
@@ -75,12 +80,13 @@ interface KindSpec<Row> extends KindNames {
 
 /** Makes a kind: its rows are asked for, limited and named in one way. */
 export function listedKind<Row>(spec: KindSpec<Row>): ListedKind {
-  const { columns, asked = [], clusterOf, namespaceOf, labelsOf, nameOf } = spec;
+  const { name, words, what, naming, columns, asked = [], clusterOf, namespaceOf, labelsOf, nameOf } = spec;
   const own = {
     ...(clusterOf && { cluster: clusterOf }),
     ...(namespaceOf && { namespace: namespaceOf }),
     ...(labelsOf && { selector: labelsOf }),
   };
+  const names = { name, words, one: spec.one ?? words[0], many: spec.many ?? name, what, naming };
   const isLeft = (row: Row, { cluster, namespace, selector }: ListFilter): boolean =>
     (cluster === undefined || clusterOf === undefined || clusterOf(row) === cluster) &&
     (namespace === undefined || namespaceOf?.(row) === namespace) &&
@@ -92,23 +98,19 @@ export function listedKind<Row>(spec: KindSpec<Row>): ListedKind {
     cells: columns.map(({ text }) => text(row)),
   });
   return {
-    ...{ name: spec.name, words: spec.words, one: spec.one, many: spec.many, what: spec.what, naming: spec.naming },
+    ...names,
     filters: [...new Set([...asked, ...(Object.keys(own) as (keyof ListFilter)[])])],
     columns: columns.map((column, at) => ({ ...column, text: ({ cells }) => cells[at] ?? '' })),
-    ask: async (api, filter, words, isFine = false) => {
+    ask: async (api, filter, asking, isFine = false) => {
       const rows = (await spec.ask(api, filter)).filter((row) => isLeft(row, filter));
-      return (words.length === 0 ? rows : namedRows(spec, rows, words, isFine)).map(listed);
+      return (asking.length === 0 ? rows : namedRows({ ...spec, ...names }, rows, asking, isFine)).map(listed);
     },
   };
 }
 
 /** The part of a filter that a view of the server knows. */
 export function asView({ mesh, cluster, tags }: ListFilter): ViewFilter {
-  return {
-    ...(mesh === undefined ? {} : { mesh }),
-    ...(cluster === undefined ? {} : { cluster }),
-    ...(tags === undefined ? {} : { tags }),
-  };
+  return { ...given({ mesh, cluster, tags }) };
 }
 
 function namedRows<Row>(

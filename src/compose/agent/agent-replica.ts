@@ -12,6 +12,7 @@ import { createLeadership, type LedTerm } from '../../agent/leadership.ts';
 import { agentDomains } from '../../domains/agents.ts';
 import type { Term } from '../../election/elector.ts';
 import type { ClusterId } from '../../model/fleet/ids.ts';
+import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
@@ -105,7 +106,7 @@ async function connect(
     env,
     inCluster: isInPod(env) && kubeconfig === undefined && context === undefined,
     ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(cwd, kubeconfig) }),
-    ...(context === undefined ? {} : { context }),
+    ...given({ context }),
   });
   if (!found.ok) {
     const asked = kubeconfig !== undefined || context !== undefined;
@@ -132,8 +133,14 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   const cluster = await createKubernetesCluster(
     { ...deps, client },
     {
-      ...{ namespace, allowOwnNamespace, holder: identity, mayWrite: term.mayWrite },
-      ...{ overtaken, reader: deps.client, loadEvaluator, trims: replica.ofDomains.flatMap(({ trim }) => trim ?? []) },
+      namespace,
+      allowOwnNamespace,
+      holder: identity,
+      mayWrite: term.mayWrite,
+      overtaken,
+      reader: deps.client,
+      loadEvaluator,
+      trims: replica.ofDomains.flatMap(({ trim }) => trim ?? []),
     },
   );
   parts.defer(() => cluster.close());
@@ -145,11 +152,18 @@ async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void
   const linked = await createLinkedAgent(
     {
       ...deps,
-      ...{ cluster, meter, parts: domains.flatMap((domain) => domain.parts({ client, cluster: cluster.access })) },
+      cluster,
+      meter,
+      parts: domains.flatMap((domain) => domain.parts({ client, cluster: cluster.access })),
       credentials: createKubernetesCredentials({ ...deps, client }, secret),
     },
     {
-      ...{ ...options, cwd, env, version, folder, instance },
+      ...options,
+      cwd,
+      env,
+      version,
+      folder,
+      instance,
       capabilities: domains.flatMap(({ capabilities = [] }) => capabilities),
       ...(allowOwnNamespace ? {} : { ownNamespace: namespace }),
     },

@@ -16,6 +16,7 @@ import {
   TAKES_SETTINGS,
   TAKES_STOPPED,
 } from '../../model/agent/agent.ts';
+import { given } from '../../model/values/given.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CredentialStore } from '../../ports/credentials.ts';
 import { type ClientCertificateSource, createRelayClient } from '../../relay/client.ts';
@@ -70,7 +71,7 @@ export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAg
       TAKES_HEALTH_CHECKS,
       ...capabilities,
     ],
-    ...(ownNamespace === undefined ? {} : { ownNamespace }),
+    ...given({ ownNamespace }),
   };
   const token = tokenOf(options);
   const relay = createRelayClient({ ...deps, transport }, { ...about, token, ...certificatesOf(deps, options) });

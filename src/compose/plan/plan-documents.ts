@@ -39,7 +39,9 @@ export async function planDocuments(request: DocumentPlanRequest): Promise<PlanV
   const source = await configuredSource(request, cwd);
   const { name = must(parseSourceName('main')), limits = defaultRevisionLimits } = source ?? {};
   const read = await readRevisions({
-    ...{ base, limits, env },
+    base,
+    limits,
+    env,
     ...((await isFolder({ cwd, path: target })) ? { folder: resolve(cwd, target) } : { folder: cwd, revision: target }),
   });
   try {
@@ -50,13 +52,14 @@ export async function planDocuments(request: DocumentPlanRequest): Promise<PlanV
       for (const { path, file } of read.after.changes) stageFile(engine, name, path, file);
     };
     const about = {
-      ...{ source: name, revision: read.revision ?? 'worktree', base: read.base },
-      ...{ at: rfc3339(systemDeps().clock.now()), state: { revisions: { [name]: read.base } } },
-      ...{
-        notJudged: NOT_JUDGED,
-        withoutGuards: true as const,
-        findings: newFindings(read.before.diagnostics, read.after.tree.diagnostics),
-      },
+      source: name,
+      revision: read.revision ?? 'worktree',
+      base: read.base,
+      at: rfc3339(systemDeps().clock.now()),
+      state: { revisions: { [name]: read.base } },
+      notJudged: NOT_JUDGED,
+      withoutGuards: true as const,
+      findings: newFindings(read.before.diagnostics, read.after.tree.diagnostics),
     };
     return await makePlan(engine, stage, about, { place: async (ref) => displayLocation(await read.locate(ref)) });
   } finally {

@@ -58,8 +58,13 @@ export async function planFolder(request: FolderPlanRequest): Promise<PlanView> 
   };
   const base = header.revisions.find((each) => each.source === name)?.revision ?? '';
   const about = {
-    ...{ source: name, revision: 'worktree', at: header.at, state: stateOf(header) },
-    ...{ notJudged: [], findings: newFindings(checkout, recorded), warnings: await lacksBase(request, base) },
+    source: name,
+    revision: 'worktree',
+    at: header.at,
+    state: stateOf(header),
+    notJudged: [],
+    findings: newFindings(checkout, recorded),
+    warnings: await lacksBase(request, base),
     base,
   };
   const plan = await makePlan(engine, stage, about, {

@@ -58,7 +58,9 @@ export async function readRevisions(request: RevisionsRequest): Promise<ReadRevi
     const decode = await openDecoder();
     const { maxBytes } = defaultDecodeLimits;
     const options = {
-      ...{ decode, limits, maxFileBytes: maxBytes },
+      decode,
+      limits,
+      maxFileBytes: maxBytes,
       read: async (path: string, { blob }: TreeEntry) => (await read(path, blob)) ?? { reason: GONE },
     };
     const { from, to, diff } = repository;

@@ -19,6 +19,7 @@ import type { ObjectKey } from '../../model/objects/object-key.ts';
 import { objectDigest } from '../../model/text/digest.ts';
 import { compareText, isJsonObject, type JsonValue } from '../../model/text/json.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 import { trustedStatus } from '../../runtime/status/status-documents.ts';
@@ -68,7 +69,7 @@ function stageCluster(engine: Engine, cluster: RecordedCluster, at: number): voi
   const { name, id } = cluster;
   const since = at * 1000;
   const isHere = { connected: true, problem: '', warm: true, assumedWarm: false, kindsAsWritten: true };
-  inputs.agents.set('', name, { ...isHere, since, ...(id === undefined ? {} : { id }) });
+  inputs.agents.set('', name, { ...isHere, since, ...given({ id }) });
   inputs.snapshots.set('', name, { since });
   const inForce = policy.get('', '')?.value ?? defaultFleetPolicy;
   const { objects, kinds } = discover(cluster, agentSettings(engine, name, inForce), since);
@@ -157,7 +158,7 @@ export async function readRecordedClusters(
       const files = createLiveFiles(join(folder, name), clock);
       await files.walk();
       const id = knownClusterId(join(folder, name));
-      return { name, ...(id === undefined ? {} : { id }), live: files.state(false) };
+      return { name, ...given({ id }), live: files.state(false) };
     }),
   );
 }

@@ -57,8 +57,10 @@ function configOf(document: JsonObject, folder: string): RelayConfig {
 }
 
 const WITHOUT_FILE: JsonObject = {
-  ...{ apiVersion: 'fleetrelay.dev/v1alpha1', kind: 'RelayConfig' },
-  ...{ fleet: { name: 'fleet' }, sources: [] },
+  apiVersion: 'fleetrelay.dev/v1alpha1',
+  kind: 'RelayConfig',
+  fleet: { name: 'fleet' },
+  sources: [],
 };
 
 async function readDocument(file: string): Promise<JsonObject> {

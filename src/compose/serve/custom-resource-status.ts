@@ -136,7 +136,12 @@ function wireOne(
     return content && { resource, generation: entered.generation, content };
   };
   const sink = createResourceStatusSink({
-    ...{ status, subject, mayWrite, clock, random, log: log.child({ source: source.name }) },
+    status,
+    subject,
+    mayWrite,
+    clock,
+    random,
+    log: log.child({ source: source.name }),
     ownConditions: ownConditionsOf,
     events: (key, before, after) => ruleOf(rules, key)?.events?.(before, after) ?? [],
     written: (key, said) => {

@@ -4,6 +4,7 @@ import { createCustomResources } from '../../adapters/kubernetes/resources/custo
 import { createResourceStatus } from '../../adapters/kubernetes/resources/resource-status.ts';
 import { resourceKindOf } from '../../model/fleet/engine-kinds.ts';
 import type { RelayConfig, SourceConfig } from '../../model/fleet/relay-config.ts';
+import { given } from '../../model/values/given.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { ResourceStatus } from '../../ports/resource-status.ts';
 import { createKubernetesSource, type KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
@@ -50,8 +51,7 @@ async function openOne(
   const { env } = deps;
   const inCluster = (kubeconfig ?? context) === undefined && (env.KUBERNETES_SERVICE_HOST ?? '') !== '';
   const connected = await connectKube(deps, {
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
+    ...given({ kubeconfig, context }),
     inCluster,
     userAgent: `fleetrelay-server/${version}`,
     env,
@@ -61,7 +61,7 @@ async function openOne(
   const log = deps.log.child({ source: name });
   const resources = createCustomResources(
     { ...deps, log, client },
-    { kinds: kinds.map(resourceKindOf), ...(namespaces === undefined ? {} : { namespaces }) },
+    { kinds: kinds.map(resourceKindOf), ...given({ namespaces }) },
   );
   const where = namespaces === undefined ? 'all namespaces' : namespaces.join(', ');
   const source = createKubernetesSource(

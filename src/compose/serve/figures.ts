@@ -25,7 +25,11 @@ export function createFigures(parts: Parts, refusedAgents: Pick<RefusedAgents, '
     note();
     const { leads, problem, alive } = replica.view();
     return {
-      ...{ leads, problem, alive, admitted, admittedAt },
+      leads,
+      problem,
+      alive,
+      admitted,
+      admittedAt,
       snapshots: { has: (cluster) => engine.inputs.snapshots.get('', cluster) !== undefined },
       heldByGuard: heldByGuard(engine),
       approvals: approvals.counts(),

@@ -7,6 +7,7 @@ import { sealAnew, sealStore } from '../../adapters/stores/sealed.ts';
 import { createSqliteStore } from '../../adapters/stores/sqlite.ts';
 import type { RedisStoreConfig, RelayConfig, UsernameReference } from '../../model/fleet/relay-config.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import { must, unreachable } from '../../model/values/result.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { createHttpServer, type HttpServer } from '../../server/http-server.ts';
@@ -99,7 +100,7 @@ export function awaitStore(
   deps: ProcessDeps,
   { signal, failsAtOnce }: { readonly signal?: AbortSignal; readonly failsAtOnce?: boolean } = {},
 ): Promise<SnapshotStore> {
-  const ending = signal === undefined ? {} : { signal };
+  const ending = given({ signal });
   if (failsAtOnce === true) {
     return openStore(config, deps, { ...ending, patienceMs: 0 }).catch((cause: unknown) => {
       const todo = 'start it, or name another one with --store (a server without a terminal waits for it)';

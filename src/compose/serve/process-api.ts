@@ -4,6 +4,7 @@ import type { CertificateView, ClusterView, ServerApi } from '../../api/server-a
 import { quote } from '../../model/fleet/ids.ts';
 import { durableAlready } from '../../model/fleet/receipt.ts';
 import { counted, errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import { type CertificateExpiry, WARN_BEFORE_MS } from '../../ports/certificate-authority.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log, LogData } from '../../ports/log.ts';
@@ -39,7 +40,7 @@ export function apiOfProcess(api: ServerApi, process: ProcessParts): PeopleApi {
       const endingCertificates = endingOf(process.certificates(), process.clock.now());
       return {
         ...api.status(),
-        ...(metricsAddress === undefined ? {} : { metricsAddress }),
+        ...given({ metricsAddress }),
         ...(notReady.length === 0 ? {} : { notReady }),
         ...(endingCertificates.length === 0 ? {} : { endingCertificates }),
       };

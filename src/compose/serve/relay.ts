@@ -83,7 +83,10 @@ export async function openRelay(
   const tags = createStepTags(tagSecret === undefined ? tokens : [tagSecret.secret]);
   const transport = createGrpcServerTransport({ host: relay.listen.address, port: relay.listen.port, security });
   const options: RelayServerOptions = {
-    ...{ fleet, tokens, mode: tls.mode, version },
+    fleet,
+    tokens,
+    mode: tls.mode,
+    version,
     ...(sharedToken && { sharedToken }),
     limits: {
       quotas: limits.cluster,
@@ -94,7 +97,9 @@ export async function openRelay(
   const started = parts.move();
   return {
     relay: createRelayServer({ transport, clock, log, tags, ...records.parts, ...secure?.trust }, options),
-    ...{ records: records.parts, security, tokens },
+    records: records.parts,
+    security,
+    tokens,
     caFile: secure?.caFile,
     // Servers without TLS may have different secrets.
     storeSecrets: isSealed ? tokens : [],

@@ -117,8 +117,10 @@ async function openServer(start: Start) {
   const auditLog = { file: join(config.dataDirectory, 'audit.log'), ...config.audit };
   const audit = await parts.open('the audit log', () => createAuditFile(auditLog), closePart);
   const cannotListenForAgents = cannotListen('agents', config.relay.listen, '--listen');
+  const opening = { ...deps, audit, domains, store, sources, ...replica.role };
   const wired: ServerDeps = {
-    ...{ ...deps, audit, graph: createGraph(), domains, store, sources, ...replica.role },
+    ...opening,
+    graph: createGraph(),
     relay: { ...opened.relay, start: (to) => opened.relay.start(to).catch(cannotListenForAgents) },
     ...(sink && { statusSink: statusSinkOf(sink) }),
     customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
@@ -204,7 +206,9 @@ async function startServer(
         config,
         {
           api: apiOfProcess(server.api, {
-            ...{ ...deps, records: opened.records, notReady: server.notReady },
+            ...deps,
+            records: opened.records,
+            notReady: server.notReady,
             certificates: () => opened.relay.stats().certificates,
             metricsAddress: () => bound?.metrics,
           }),

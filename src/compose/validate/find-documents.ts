@@ -3,6 +3,7 @@ import { checkDocuments } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import { type Diagnostic, diagnosticOf, displayLocation } from '../../model/fleet/diagnostic.ts';
+import { given } from '../../model/values/given.ts';
 import type { DocumentsRequest, FoundDocuments } from '../documents.ts';
 import { createBytesReader } from './file-bytes.ts';
 import { bytesOf, listInputs } from './inputs.ts';
@@ -28,7 +29,7 @@ export async function findDocuments({ isWanted, ...request }: DocumentsRequest):
     for (const { document, path: field, value } of checkDocuments(file, OPTIONS, findings)) {
       if (!isWanted(value)) continue;
       const { line } = file.locate(document, field, 'value');
-      documents.push({ value, at: displayLocation({ path, ...(line === undefined ? {} : { line }) }) });
+      documents.push({ value, at: displayLocation({ path, ...given({ line }) }) });
     }
     diagnostics.push(...inOrder(findings).filter(({ severity }) => severity === 'error'));
   }

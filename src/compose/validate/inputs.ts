@@ -80,8 +80,13 @@ export async function listInputs(
   const files = new Map<string, InputFile>();
   const readMembers = createMembersReader({ clock: createSystemClock(), environment: env });
   const rest = {
-    ...{ refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFolders: [] as string[] },
-    ...{ ignoreSteps: 0, unread: [] as string[], claimed: [] as string[], tools: new Map<string, ToolFolders>() },
+    refused: [] as Diagnostic[],
+    failed: [] as Diagnostic[],
+    ignoreFolders: [] as string[],
+    ignoreSteps: 0,
+    unread: [] as string[],
+    claimed: [] as string[],
+    tools: new Map<string, ToolFolders>(),
   };
   for (const path of new Set(paths)) {
     const location = resolve(cwd, path);

@@ -12,7 +12,8 @@ export const care: DomainShell = {
     commands: [
       { name: 'care', after: 'inject', load: async () => (await import('./cli/care.ts')).careCommand },
       {
-        ...{ name: 'shoot', after: 'cluster' },
+        name: 'shoot',
+        after: 'cluster',
         load: async () => (await import('./cli/shoot.ts')).shootCommand,
         names: { reconcile: 'shoots', retry: 'shoots' },
       },

@@ -11,12 +11,14 @@ export const health: DomainShell = {
   cli: {
     commands: [
       {
-        ...{ name: 'probe-proxy', after: 'agent' },
+        name: 'probe-proxy',
+        after: 'agent',
         load: async () => (await import('./cli/probe-proxy-command.ts')).lazyProbeProxyCommand,
       },
       { name: 'inject', after: 'snapshot', load: async () => (await import('./cli/inject.ts')).injectCommand },
       {
-        ...{ name: 'dataplane', after: 'cluster' },
+        name: 'dataplane',
+        after: 'cluster',
         load: async () => (await import('./cli/dataplane.ts')).dataplaneCommand,
         names: { token: 'dataplanes', bootstrap: 'dataplanes', run: 'dataplanes' },
       },
@@ -24,7 +26,7 @@ export const health: DomainShell = {
     agent: async () => (await import('./cli/webhook-options.ts')).webhookOptions,
     views: async () => (await import('./cli/views.ts')).healthViews,
     renders: {
-      ...{ option: 'insights' },
+      option: 'insights',
       what: 'DataplaneInsights: which declared data planes are connected (default: none ever was)',
     },
   },

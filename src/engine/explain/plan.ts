@@ -77,7 +77,10 @@ export function planOf(engine: Engine, stage: () => void, guards: 'guarded' | 'u
     if (action === undefined) continue;
     const hold = action === 'hold' ? holdOf(is) : undefined;
     objects.push({
-      ...{ cluster, key, action, causes: causesOf(cluster, key, was, is) },
+      cluster,
+      key,
+      action,
+      causes: causesOf(cluster, key, was, is),
       ...(was?.type === 'object' ? { before: was.value } : {}),
       ...(is?.type === 'object' ? { after: is.value } : {}),
       ...(action === 'move' ? movedFrom(was, is) : {}),

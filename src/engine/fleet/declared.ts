@@ -54,7 +54,9 @@ export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Dec
       if (content.type !== 'declaration') return;
       const { kind, key: declared, namespace, name, value } = content;
       emit(kind, declared, {
-        ...{ origin: originOf({ partition, key }), identity, value: { namespace, name, value } },
+        origin: originOf({ partition, key }),
+        identity,
+        value: { namespace, name, value },
         ...(refusal === undefined ? {} : { refusal }),
       });
     },

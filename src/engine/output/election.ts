@@ -77,7 +77,8 @@ export function originsOf(
   if (isSole && entry === undefined) return aloneOf(winner);
   const others = new Map<string, Origin>();
   const named = candidates.flatMap(({ origin, derived, placedBy }) => [
-    ...[origin, ...(derived?.declaredIn ?? [])],
+    origin,
+    ...(derived?.declaredIn ?? []),
     ...(placedBy === undefined ? [] : [placedBy]),
   ]);
   for (const origin of named) {

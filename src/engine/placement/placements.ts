@@ -47,7 +47,9 @@ export function derivePlacements(
       const { clusters: chosen, unknown, selectsNone } = chooseClusters(choice, read, clusters);
       const own = read.get(rights, '', declared.origin.source);
       emit('', key, {
-        ...{ declared, globs: globsByFolder(paths), selectsNone },
+        declared,
+        globs: globsByFolder(paths),
+        selectsNone,
         clusters: chosen.filter((cluster) => reaches(own, cluster)),
         unknownClusters: unknown.filter((cluster) => reaches(own, cluster)),
         outOfReach: [...chosen, ...unknown].filter((cluster) => !reaches(own, cluster)).sort(compareText),
@@ -85,7 +87,10 @@ export function deriveRefusedPlacements(
       const { paths, clusters: choice } = content.value;
       const { clusters: chosen } = chooseClusters(choice, read, clusters);
       emit(partition, key, {
-        ...{ origin: originOf({ partition, key }), globs: globsByFolder(paths), clusters: chosen, why },
+        origin: originOf({ partition, key }),
+        globs: globsByFolder(paths),
+        clusters: chosen,
+        why,
       });
     },
   });

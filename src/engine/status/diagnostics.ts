@@ -81,7 +81,10 @@ function notAllowed(
   const hint = hints.length === 0 ? undefined : hints.join('; ');
   return [
     {
-      ...{ severity: 'error', reason: 'NotAllowed', message, ...(hint === undefined ? {} : { hint }) },
+      severity: 'error',
+      reason: 'NotAllowed',
+      message,
+      ...(hint === undefined ? {} : { hint }),
       at: [field === undefined ? at : { ...at, field }],
     },
   ];

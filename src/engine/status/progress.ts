@@ -336,7 +336,10 @@ export function summarise(all: Tally): readonly ConditionValue[] {
   const whyStalled = failed + held === 0 ? 'Unhealthy' : worst?.reason || 'Stalled';
   const reason = isReady ? 'Applied' : isStalled ? whyStalled : isMoving ? 'Progressing' : 'NotReady';
   const condition = (type: string, is: boolean, why: string, text: string): ConditionValue => ({
-    ...{ type, status: is ? 'True' : 'False', reason: why, message: text },
+    type,
+    status: is ? 'True' : 'False',
+    reason: why,
+    message: text,
   });
   return [
     condition('Ready', isReady, reason, message),

@@ -43,7 +43,9 @@ export function revisionStatus(engine: Engine, source?: string) {
   const applied = targeted - waiting.length;
   return {
     /** The clusters that it targets, how many of them have applied all of it, and the others. */
-    ...{ targeted, applied, waiting },
+    targeted,
+    applied,
+    waiting,
     /** Of objects, not of clusters. */
     counts: countOutcomes(total),
     /** "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */

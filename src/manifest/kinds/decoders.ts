@@ -8,6 +8,7 @@ import { readGlob } from '../../model/text/glob.ts';
 import type { JsonObject } from '../../model/text/json.ts';
 import { countWildcards } from '../../model/text/path-pattern.ts';
 import { parseRfc3339 } from '../../model/text/time.ts';
+import { given } from '../../model/values/given.ts';
 import { merged } from '../../model/values/merged.ts';
 import { must } from '../../model/values/result.ts';
 import { fieldError, fieldWarning } from '../problem.ts';
@@ -58,7 +59,7 @@ const CORE: Pick<Decoders, 'KubernetesCluster' | 'Placement' | 'RemovalApproval'
     }
     const clusters = readClusterChoice(spec.clusters, ['spec', 'clusters'], problems);
     const driftMode = spec.drift?.mode;
-    const drift = driftMode === undefined ? {} : { driftMode };
+    const drift = given({ driftMode });
     return { name: metadata.name, paths: sortedUnique(spec.paths), clusters, ...drift };
   }),
   RemovalApproval: decoder(validateApproval, ({ metadata, spec: { digest: written, expires } }, problems) => {
@@ -69,7 +70,7 @@ const CORE: Pick<Decoders, 'KubernetesCluster' | 'Placement' | 'RemovalApproval'
       const message = 'it is not an RFC 3339 time with a zone, as 2026-01-31T10:42:07Z';
       problems.push(fieldError('BadTime', ['spec', 'expires'], message));
     }
-    return { name: metadata.name, digest, ...(expiresAt === undefined ? {} : { expiresAt }) };
+    return { name: metadata.name, digest, ...given({ expiresAt }) };
   }),
 };
 

@@ -5,6 +5,7 @@ import type { KindScope } from '../objects/kinds.ts';
 import type { ObjectHealth } from '../objects/object-health/health.ts';
 import type { ObjectKey } from '../objects/object-key.ts';
 import type { JsonObject } from '../text/json.ts';
+import { given } from '../values/given.ts';
 
 /** An object that fleetrelay owns in a cluster, as the agent reports it. */
 export interface InventoryEntry extends ObjectMeta {
@@ -175,7 +176,7 @@ export const MOST_UNLISTED = 1_000;
 
 /** The state of a kind that cannot be listed. */
 export function unknownKind({ kind, scope }: KindState, message: string): KindState {
-  return { kind, state: 'unknown', message, ...(scope === undefined ? {} : { scope }) };
+  return { kind, state: 'unknown', message, ...given({ scope }) };
 }
 
 /** A step of an input snapshot from one digest to another (digests over all live objects). */

@@ -92,7 +92,11 @@ export function readConditions(list: JsonValue | undefined): readonly Condition[
     const known = Array.isArray(codes) ? codes.filter((code) => typeof code === 'string') : [];
     return [
       {
-        ...{ type, status, reason, message, lastTransitionTime },
+        type,
+        status,
+        reason,
+        message,
+        lastTransitionTime,
         ...(typeof lastUpdateTime === 'string' ? { lastUpdateTime } : {}),
         ...(known.length === 0 ? {} : { codes: known }),
       },

@@ -82,8 +82,13 @@ function readDrift(row: JsonObject): readonly DriftRecord[] {
   const count = typeof row.count === 'number' && Number.isSafeInteger(row.count) ? row.count : 1;
   return [
     {
-      ...{ time, drift, outcome, count, object: cutText(object, LONGEST_TEXT) },
-      ...{ fields: short(textsOf(row.fields)), managers: short(textsOf(row.managers)) },
+      time,
+      drift,
+      outcome,
+      count,
+      object: cutText(object, LONGEST_TEXT),
+      fields: short(textsOf(row.fields)),
+      managers: short(textsOf(row.managers)),
     },
   ];
 }

@@ -1,5 +1,6 @@
 import { isKindWord } from '../objects/kinds.ts';
 import { type ObjectRef, parseObjectRef } from '../objects/object-key.ts';
+import { given } from '../values/given.ts';
 import { ok, problem, type Result } from '../values/result.ts';
 import { engineKindIds, engineKindRow } from './engine-kinds.ts';
 
@@ -36,7 +37,7 @@ export function parseObjectName(text: string): Result<ObjectName> {
   if (!isComplete || !KIND_WORD.test(kind) || !checked.ok) {
     return problem('names no object: an object is KIND/NAMESPACE/NAME or KIND/NAME, with KIND or KIND.GROUP');
   }
-  return ok({ kind, ...(namespace === undefined ? {} : { namespace }), name });
+  return ok({ kind, ...given({ namespace }), name });
 }
 
 /** Words for the kinds whose objects are also named in two words. */
@@ -63,11 +64,7 @@ export function parseExplainQuery(words: readonly string[]): Result<ExplainQuery
   if (text === undefined || more.length > 0) return problem(`the question is ${EXPLAIN_GRAMMAR}`);
   const object = parseObjectName(text);
   if (!object.ok) return object;
-  return ok({
-    ...(cluster === undefined ? {} : { cluster }),
-    object: object.value,
-    ...(part === undefined ? {} : { part }),
-  });
+  return ok({ ...given({ cluster }), object: object.value, ...given({ part }) });
 }
 
 /** An object as it is written in a query. */

@@ -2,6 +2,7 @@ import { additionalKindsOf } from '../agent/additional-kinds.ts';
 import { type AgentNeeds, type AgentSettings, MOST_SETTINGS_BYTES, settingsText } from '../agent/agent-settings.ts';
 import type { FieldPath } from '../text/field-path.ts';
 import { compareText } from '../text/json.ts';
+import { given } from '../values/given.ts';
 import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { PolicyBounds } from './relay-config.ts';
 
@@ -46,7 +47,7 @@ export function settingsOfPolicy(
     ...Object.assign({}, ...sections.map(({ forAgents }) => forAgents?.(policy))),
     ...(healthChecks.length === 0 ? {} : { healthChecks }),
     ...(drift.mode === 'Report' ? ({ driftMode: 'Report' } as const) : {}),
-    ...(drift.isModeBound === undefined ? {} : { driftModeBound: drift.isModeBound }),
+    ...given({ driftModeBound: drift.isModeBound }),
     ...(drift.ignoreLiveOptOuts === true ? ({ ignoreLiveOptOuts: true } as const) : {}),
   };
   if (needs === undefined) return { ...common, discovery: { ...discovery, excludedKinds } };
@@ -131,7 +132,7 @@ function allowedDrift(
   cut('mode', driftMode);
   return {
     ...drift,
-    ...(ignoreLiveOptOuts === undefined ? {} : { ignoreLiveOptOuts }),
+    ...given({ ignoreLiveOptOuts }),
     ...(driftMode === undefined ? {} : { mode: driftMode, isModeBound: true }),
   };
 }

@@ -1,4 +1,5 @@
 import type { Excess } from '../limits/quotas.ts';
+import { given } from '../values/given.ts';
 import type { Declaration, GuardLimits } from './desired.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
@@ -82,11 +83,7 @@ export function reportedIn({
   ownNamespace,
   objectBytes,
 }: { readonly [Name in keyof Reported]?: Reported[Name] | undefined } = {}): Reported {
-  return {
-    ...(excess === undefined ? {} : { excess }),
-    ...(ownNamespace === undefined ? {} : { ownNamespace }),
-    ...(objectBytes === undefined ? {} : { objectBytes }),
-  };
+  return { ...given({ excess, ownNamespace, objectBytes }) };
 }
 
 type Reported = Pick<Registration, 'excess' | 'ownNamespace' | 'objectBytes'>;

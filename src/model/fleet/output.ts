@@ -1,5 +1,6 @@
 import type { ObjectKey } from '../objects/object-key.ts';
 import type { JsonObject } from '../text/json.ts';
+import { given } from '../values/given.ts';
 import type { DriftMode } from './drift.ts';
 import type { ClusterName, Digest, SourceName } from './ids.ts';
 
@@ -26,13 +27,7 @@ export interface ObjectMeta {
 
 /** Selects the metadata. */
 export function metaOf({ origins, scope, stopped, attempt, driftMode }: ObjectMeta): ObjectMeta {
-  return {
-    origins,
-    scope,
-    ...(stopped === undefined ? {} : { stopped }),
-    ...(attempt === undefined ? {} : { attempt }),
-    ...(driftMode === undefined ? {} : { driftMode }),
-  };
+  return { origins, scope, ...given({ stopped, attempt, driftMode }) };
 }
 
 /** An object that a cluster should hold. */
@@ -111,7 +106,7 @@ export function claimOf({
   admitted,
   tag,
 }: Pick<SequencedDelta, 'position' | 'admitted' | 'tag'>): Pick<SequencedDelta, 'position' | 'admitted' | 'tag'> {
-  return { position, ...(admitted === undefined ? {} : { admitted }), ...(tag === undefined ? {} : { tag }) };
+  return { position, ...given({ admitted, tag }) };
 }
 
 /** Orders the admissions of the fleet's leader. Compared as a pair, epoch first. */

@@ -66,8 +66,11 @@ export function parseHeader(line: string): Result<RecordingHeader> {
   if (value.form !== 1) return problem(`has the form ${JSON.stringify(value.form)}, and this version reads the form 1`);
   const revisions = Array.isArray(value.revisions) ? value.revisions : [];
   return ok({
-    ...{ recording: 'fleetrelay', form: 1 },
-    ...{ at: textOf(value.at), version: textOf(value.version), fleet: textOf(value.fleet) },
+    recording: 'fleetrelay',
+    form: 1,
+    at: textOf(value.at),
+    version: textOf(value.version),
+    fleet: textOf(value.fleet),
     revisions: revisions.flatMap((each) =>
       isJsonObject(each) ? [{ source: textOf(each.source), revision: textOf(each.revision) }] : [],
     ),

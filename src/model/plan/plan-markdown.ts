@@ -52,8 +52,15 @@ function sectionOf({ clusters, waits, changes }: PlanGroup): readonly string[] {
   const why = waits === undefined ? '' : ` (${html(waits)})`;
   const summary = `${html(namedClusters(clusters))}${why}: ${counted(changes.length, 'change')}`;
   return [
-    ...['', '<details>', `<summary>${summary}</summary>`],
-    ...['', '```diff', ...changes.flatMap(changeLines).map(fenced), '```', '', '</details>'],
+    '',
+    '<details>',
+    `<summary>${summary}</summary>`,
+    '',
+    '```diff',
+    ...changes.flatMap(changeLines).map(fenced),
+    '```',
+    '',
+    '</details>',
   ];
 }
 

@@ -1,4 +1,5 @@
 import { counted, firstNames } from '../text/messages.ts';
+import { given } from '../values/given.ts';
 import type { PlannedChange, PlanSummary, PlanView } from './plan.ts';
 
 /** Clusters in which a plan does the same. */
@@ -15,7 +16,7 @@ export function groupsOf({ clusters }: PlanView): readonly PlanGroup[] {
   const groups = Map.groupBy(clusters, ({ waits, changes }) => JSON.stringify([waits, changes]));
   return [...groups.values()].map((same) => ({
     clusters: same.map(({ cluster }) => cluster),
-    ...(same[0]?.waits === undefined ? {} : { waits: same[0].waits }),
+    ...given({ waits: same[0]?.waits }),
     changes: same[0]?.changes ?? [],
   }));
 }

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { given } from '../../model/values/given.ts';
 import { MIN_SECRET_BYTES } from './tokens.ts';
 
 /** Milliseconds for which an agent that has used a single-use token gets the same answer again. */
@@ -37,10 +38,7 @@ export function readEnrolmentToken(
 ): EnrolmentToken | undefined {
   const [, generation, expiresAt, singleUseId] = FORM.exec(token) ?? [];
   if (generation === undefined) return undefined;
-  const stated = {
-    ...{ generation: Number(generation), expiresAt: Number(expiresAt) },
-    ...(singleUseId === undefined ? {} : { singleUseId }),
-  };
+  const stated = { generation: Number(generation), expiresAt: Number(expiresAt), ...given({ singleUseId }) };
   let isRight = false;
   for (const secret of secrets) {
     const expected = Buffer.from(enrolmentToken(secret, cluster, stated));

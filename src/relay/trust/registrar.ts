@@ -1,6 +1,7 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { type ClusterName, parseClusterName, quote } from '../../model/fleet/ids.ts';
 import { createRateLimit } from '../../model/limits/rate-limit.ts';
+import { given } from '../../model/values/given.ts';
 import { unreachable } from '../../model/values/result.ts';
 import type { CertificateAuthority, CertificateRequestFacts } from '../../ports/certificate-authority.ts';
 import type { IncomingRegistration, RegistrationAnswer, StreamEnd } from '../../ports/transport.ts';
@@ -176,7 +177,7 @@ async function issue(
   const unfit = judgeRequest(facts.value, { cluster, uri });
   if (unfit !== undefined) return { refused: unfit };
   const key = createHash('sha256').update(facts.value.publicKey).digest('hex');
-  const proven = { cluster, clusterId, proof, key, ...(shown === undefined ? {} : { certificate: shown }) };
+  const proven = { cluster, clusterId, proof, key, ...given({ certificate: shown }) };
   const decision = listener.mayRegister(proven);
   if (decision.type !== 'admitted') return { refused: endOfDecision(decision), isNotAdmitted: true };
   if (proof === 'shared' && deps.acceptances?.ask(cluster, { clusterId, key }) !== true) {
@@ -190,8 +191,12 @@ async function issue(
   }
   const validFrom = deps.clock.now() - BACKDATE_MS;
   const { certificate, expiresAt } = await authority.issue({
-    ...{ publicKey: facts.value.publicKey, commonName: CLIENT_COMMON_NAME, dnsName: cluster, uri, validFrom },
-    ...(registration === undefined ? {} : { registration }),
+    publicKey: facts.value.publicKey,
+    commonName: CLIENT_COMMON_NAME,
+    dnsName: cluster,
+    uri,
+    validFrom,
+    ...given({ registration }),
   });
   if (id !== undefined) await deps.usedTokens?.issued(id, certificate);
   const slot = state.slots.get(cluster);

@@ -229,8 +229,12 @@ export function* resultRecords(
     yield {
       case: 'result',
       value: {
-        ...{ key, digest: digestBytes(digest), state },
-        ...{ ...texts, ...healthTexts(health, takesSuspended), ...driftTexts(drift) },
+        key,
+        digest: digestBytes(digest),
+        state,
+        ...texts,
+        ...healthTexts(health, takesSuspended),
+        ...driftTexts(drift),
       },
     };
   }

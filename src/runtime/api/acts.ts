@@ -6,6 +6,7 @@ import { parseObjectName } from '../../model/fleet/explain-query.ts';
 import { quote } from '../../model/fleet/ids.ts';
 import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import { rfc3339 } from '../../model/text/time.ts';
+import { given } from '../../model/values/given.ts';
 import { type Attempts, whyNotTried } from '../attempts.ts';
 import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
@@ -116,7 +117,7 @@ async function retryCluster(
     else waiting.push({ object: displayKey(key), why });
   }
   const waits = tried.length === 0 ? undefined : whyClusterWaits({ engine, suspensions }, cluster);
-  const value = { cluster, objects: tried, waiting, ...(waits === undefined ? {} : { waits }) };
+  const value = { cluster, objects: tried, waiting, ...given({ waits }) };
   return { ok: true, value, receipt: attempts.receipt(cluster) };
 }
 

@@ -23,6 +23,7 @@ import { quote } from '../../model/fleet/ids.ts';
 import { displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import { displayPath, parseFieldPath } from '../../model/text/field-path.ts';
 import { suggestion } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import { ambiguousEntity, listed, unknownEntity } from './explain-messages.ts';
 import { displayPlace, findingStep, type StepDeps, stepOf } from './explain-steps.ts';
 
@@ -70,7 +71,7 @@ async function explainEntity(
   part: string | undefined,
 ): Promise<Answer<Explanation>> {
   const object = `${word}/${name}`;
-  const where = { ...(mesh === undefined ? {} : { mesh }), ...(cluster === undefined ? {} : { cluster }) };
+  const where = { ...given({ mesh, cluster }) };
   const all = conditions?.();
   if (part !== undefined && all !== undefined && isCondition(part)) {
     const found = conditionAmong(object, all.map(conditionView), part);
@@ -99,8 +100,7 @@ async function explainEntity(
 function conditionView({ condition, since, turnsFalseAt, cause }: EntityCondition): ConditionView {
   return {
     ...condition,
-    ...(since === undefined ? {} : { since }),
-    ...(turnsFalseAt === undefined ? {} : { turnsFalseAt }),
+    ...given({ since, turnsFalseAt }),
     ...(cause === undefined ? {} : { cause: { cluster: cause.cluster, object: displayKey(cause.key) } }),
   };
 }
@@ -166,7 +166,7 @@ async function explainKey(
     object: displayKey(key),
     state: progress?.state ?? 'pending',
     message: progress?.message ?? '',
-    ...(drift === undefined ? {} : { drift }),
+    ...given({ drift }),
     because: await Promise.all(reasons.map((reason) => stepOf(deps, reason))),
   };
   if (part === undefined) return { ok: true, value };

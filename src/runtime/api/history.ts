@@ -44,14 +44,20 @@ function deltaView(record: DeltaRecord, name: ObjectName | undefined): DeltaView
     revisions: revisions.map((ref) => ({ ...ref, isNew: moved.includes(ref.source) })),
     reasons: [...new Set(shown.map(({ why }) => why))],
     answer: { state: answer.state, at: rfc3339(answer.at), message: answer.message ?? '' },
-    ...{ counts, keeps, objects: shown.map(objectView), unlisted: totalOf(record) - objects.length, unrecorded },
+    counts,
+    keeps,
+    objects: shown.map(objectView),
+    unlisted: totalOf(record) - objects.length,
+    unrecorded,
     rest: cut?.rest ?? 0,
   };
 }
 
 function objectView({ key, change, why, origin, outcome }: ChangedObject): SentObjectView {
   return {
-    ...{ object: displayKey(key), change, reason: why },
+    object: displayKey(key),
+    change,
+    reason: why,
     from: origin === undefined ? null : { source: origin.source, path: origin.path },
     state: outcome?.state ?? null,
     stateAt: outcome === undefined ? null : rfc3339(outcome.at),

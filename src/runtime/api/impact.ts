@@ -110,7 +110,9 @@ function viewOf(
   const counts = new Map<string, number>(clusters.map((cluster) => [cluster, 0]));
   for (const { cluster } of objects) counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
   return {
-    ...{ source, path, documents },
+    source,
+    path,
+    documents,
     clusters: [...counts]
       .sort(([a], [b]) => compareText(a, b))
       .map(([cluster, number]) => ({ cluster, objects: number })),

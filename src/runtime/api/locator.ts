@@ -4,6 +4,7 @@ import type { FileProvenance } from '../../engine/inputs.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
 import type { LocateAll, Place } from '../../manifest/locate.ts';
 import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/fleet/diagnostic.ts';
+import { given } from '../../model/values/given.ts';
 import type { SourceTable } from '../source-table.ts';
 
 /** A place, and how close it is: the value, its nearest parent if it is not written, or only the file. */
@@ -123,8 +124,8 @@ async function locatedDiagnostic(
   const places = await Promise.all(at.map(locator.find));
   const all = places.length < 2 ? message : `${message} (${places.map(displayLocation).join(' and ')})`;
   const [place] = places;
-  const about = { severity, reason, message: all, ...(hint === undefined ? {} : { hint }) };
-  return diagnosticOf({ ...about, ...(place === undefined ? {} : { at: place }) });
+  const about = { severity, reason, message: all, ...given({ hint }) };
+  return diagnosticOf({ ...about, ...given({ at: place }) });
 }
 
 /** The findings in portions of some files each. All findings of a file, which follow one another, are in one portion. */

@@ -12,6 +12,7 @@ import {
 import type { CompareVersions, FieldChange } from '../../model/text/field-diff.ts';
 import { parseFieldPath } from '../../model/text/field-path.ts';
 import { compareText, type JsonValue } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 
 /** Displays the place of a document as `path:line:column`; only the path if it cannot be found. */
 export type PlaceOf = (ref: SidedRef) => Promise<string>;
@@ -32,7 +33,8 @@ export async function clusterPlans(
       changes: planned.map(({ key, action, from, hold, before, after, causes }): PlannedChange => {
         const differing = action === 'change' && after && before ? fields.get(compare(before, after)) : undefined;
         return {
-          ...{ object: displayKey(key), action },
+          object: displayKey(key),
+          action,
           ...(from === undefined ? {} : { from: from.path }),
           ...(hold === undefined ? {} : { reason: hold.reason, message: hold.message }),
           ...differing,
@@ -96,7 +98,7 @@ function nameOf(cause: PlanCause): string {
 }
 
 function waiting(waits: string | undefined): Pick<ClusterPlan, 'waits'> {
-  return waits === undefined ? {} : { waits };
+  return given({ waits });
 }
 
 /** Longer values are cut, in characters. */

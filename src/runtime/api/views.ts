@@ -20,6 +20,7 @@ import { isKeyOfSecret } from '../../model/objects/secret-values.ts';
 import { compareText, type JsonObject } from '../../model/text/json.ts';
 import { firstNames } from '../../model/text/messages.ts';
 import { rfc3339 } from '../../model/text/time.ts';
+import { given } from '../../model/values/given.ts';
 import type { ServerParts } from '../parts.ts';
 import type { RefusedAgents } from '../refused-agents.ts';
 import type { HeldSet } from '../removals/approvals.ts';
@@ -52,15 +53,13 @@ export function clusterView(
   const tally = clusterTally(engine, name);
   // In this order: why nothing changes, what is not known, and the progress.
   const messages = [
-    ...[
-      stopped,
-      asleep ?? '',
-      problem,
-      refused,
-      messageOf('WithinLimits'),
-      messageOf('Discovered'),
-      messageOf('Ready'),
-    ],
+    stopped,
+    asleep ?? '',
+    problem,
+    refused,
+    messageOf('WithinLimits'),
+    messageOf('Discovered'),
+    messageOf('Ready'),
   ];
   return {
     name,
@@ -83,7 +82,7 @@ export function clusterView(
     ...(refusal === undefined ? {} : { refusal: refusalView(refusal) }),
     suspended: suspensionView(suspension),
     ...((registration?.tagKey ?? signer) === signer ? {} : { olderTag: true }),
-    ...(asleep === undefined ? {} : { asleep }),
+    ...given({ asleep }),
     ...(registration?.certificate === undefined ? {} : { certificate: certificateView(registration.certificate) }),
     conditions:
       suspension === undefined
@@ -124,7 +123,7 @@ export function outputViews(engine: Engine, cluster: string): readonly OutputVie
       // The digest of a Secret would allow guesses of its values.
       digest: isKeyOfSecret(key) ? null : digest,
       health,
-      ...(drift === undefined ? {} : { drift }),
+      ...given({ drift }),
       ...(since === undefined ? {} : { since: rfc3339(since) }),
       origins,
       reason,

@@ -48,7 +48,9 @@ export async function whyNotIn(
   });
   const waiting = all.some(({ reason }) => MAY_WAIT.includes(reason)) ? revisionsThatWait(deps) : [];
   const shown = [...all, ...waiting].map(async ({ reason, message, at, todo }) => ({
-    ...{ reason, message, todo },
+    reason,
+    message,
+    todo,
     at: at === undefined ? '' : await placeOf(deps, at),
   }));
   const named = key === undefined ? written : displayKey(key);

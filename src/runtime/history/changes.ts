@@ -68,7 +68,9 @@ function* drafted(
   const draft = (key: ObjectKey, change: ChangedObject['change'], meta: ObjectMeta): DraftedObject => {
     const [origin] = meta.origins;
     return {
-      ...{ key, change, meta },
+      key,
+      change,
+      meta,
       isApproved: engine.inputs.approvals.get(cluster, key) !== undefined,
       wasLost: before(key)?.lost === true,
       isStillDeclared: change === 'remove' && meta.origins.some((each) => declaresNow(engine, each, key)),

@@ -202,7 +202,12 @@ function recordOf(draft: DeltaDraft, logged: readonly Logged[]): DeltaRecord {
   const since = [...new Set([...(before?.cut?.moved ?? []), ...moved])];
   const isFirst = draft.wasEmpty || before?.cut?.isFirst === true;
   return {
-    ...{ position, at, revisions, moved, counts, keeps },
+    position,
+    at,
+    revisions,
+    moved,
+    counts,
+    keeps,
     ...(rest === 0 ? {} : { cut: { rest, isFirst, moved: since } }),
     answer: { state: 'sent', at },
     objects: explained({ ...draft, wasEmpty: isFirst }, since, (key) => lastListed(logged, key)),
@@ -212,7 +217,12 @@ function recordOf(draft: DeltaDraft, logged: readonly Logged[]): DeltaRecord {
 /** A delta that the agent has, and of which the log has nothing: the log was lost, or the end of it. */
 function unrecorded(position: OutputPosition, at: number): DeltaRecord {
   return {
-    ...{ position, at, revisions: [], moved: [], keeps: 0, objects: [] },
+    position,
+    at,
+    revisions: [],
+    moved: [],
+    keeps: 0,
+    objects: [],
     answer: { state: 'accepted', at },
     counts: { create: 0, change: 0, remove: 0, touch: 0 },
     unrecorded: true,

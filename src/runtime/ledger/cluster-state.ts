@@ -9,6 +9,7 @@ import { metaOf } from '../../model/fleet/output.ts';
 import { contentLength, liveObjectOf } from '../../model/objects/live-object.ts';
 import type { ObjectKey } from '../../model/objects/object-key.ts';
 import { canonicalJson, type JsonValue, jsonEquals, objectOf } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import { releaseTexts } from '../../model/values/packed-texts.ts';
 import type { ReportedHolding } from '../../relay/session.ts';
 import type { TagProof } from '../../relay/trust/step-tags.ts';
@@ -300,7 +301,7 @@ export function inventoryOf({ inputs: { ledger } }: Engine, cluster: string): re
     digest,
     phase: phase === 'removing' ? phase : 'held',
     ...metaOf(meta),
-    ...(lost === undefined ? {} : { lost }),
+    ...given({ lost }),
   }));
 }
 
@@ -339,15 +340,11 @@ function entryOf(
 ): LedgerEntry {
   const { serves, madeBy } = before?.digest === digest ? before : {};
   const leaving = phase === 'held' ? before?.leaving : undefined;
-  const known = {
-    ...(serves === undefined ? {} : { serves }),
-    ...(madeBy === undefined ? {} : { madeBy }),
-    ...(leaving === undefined ? {} : { leaving }),
-  };
+  const known = { ...given({ serves, madeBy, leaving }) };
   // The tag covers the entries that are held.
   const isProven =
     (proof.type === 'inventory' && phase === 'held') || (before !== undefined && before.unproven !== true);
   const unproven = isProven ? {} : ({ unproven: true } as const);
-  const marks = { ...known, ...unproven, ...(lost === undefined ? {} : { lost }) };
+  const marks = { ...known, ...unproven, ...given({ lost }) };
   return { digest, ...metaOf(meta), phase: phase === 'held' ? 'accepted' : 'removing', ...marks };
 }

@@ -43,7 +43,11 @@ export function createCapture({ engine, loop, clock, revisions, fleet, version }
     if (taken.length === 0) return;
     try {
       const header: RecordingHeader = {
-        ...{ recording: 'fleetrelay', form: 1, at: rfc3339(clock.now()), version, fleet },
+        recording: 'fleetrelay',
+        form: 1,
+        at: rfc3339(clock.now()),
+        version,
+        fleet,
         revisions: revisions().map(({ source, revision }) => ({ source, revision })),
       };
       const entries = yield* captureInputs(engine);

@@ -4,6 +4,7 @@ import type { FileSignature } from '../../model/fleet/file-signature.ts';
 import type { ApprovalOutcome } from '../../model/fleet/ledger.ts';
 import { type AdmissionPosition, comparePositions, type Origin } from '../../model/fleet/output.ts';
 import { compareText, type JsonValue, jsonEquals } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import type { ServerCore } from '../core.ts';
 import { type ApprovalRecord, type OutcomesRecord, recordKey } from '../ledger/records.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -36,11 +37,7 @@ export function createApprovalOutcomes({ engine, loop, fleet, records }: ServerC
   const current = (): OutcomesRecord => {
     const staged = [...input.latestEntries('')].map(({ key, value }) => [key, value] as const);
     const outcomes = Object.fromEntries(staged.sort(([a], [b]) => compareText(a, b)));
-    return {
-      outcomes,
-      ...(judged === undefined ? {} : { judged: [...judged].sort(compareText) }),
-      ...(loss === undefined ? {} : { loss }),
-    };
+    return { outcomes, ...(judged === undefined ? {} : { judged: [...judged].sort(compareText) }), ...given({ loss }) };
   };
   const write = (): void => {
     last = current();

@@ -50,7 +50,9 @@ export function createApprovals(core: ServerCore) {
       ...removals.map(({ cluster, key }) => recordKey.approval(cluster, key)),
     ]);
   return {
-    ...{ load, followed, end },
+    load,
+    followed,
+    end,
     /** Approves these removals as soon as the store has that. The outcome of the file that approves them is put before. */
     grant: (removals: readonly Removal[], record: ApprovalRecord): void => {
       counts.granted += removals.length;
@@ -124,8 +126,7 @@ function createStagedApprovals({ engine, loop, fleet, records, clock, log }: Ser
       fleet.put(recordKey.approval(cluster, key), record);
     }
   };
-  const latest = (cluster: string, key: string): ApprovalRecord | undefined =>
-    known.get(addressOf(cluster, key))?.record;
+  const latest = (cluster: string, key: string) => known.get(addressOf(cluster, key))?.record;
   /** Stages the end of an approval: it was used or has expired, its object is wanted again, or its cluster was replaced. */
   const end = (cluster: string, key: string): void => {
     const record = latest(cluster, key);
@@ -143,8 +144,9 @@ function createStagedApprovals({ engine, loop, fleet, records, clock, log }: Ser
     }
   };
   load(records.approvals);
+  const staged = { end, set, load, followed, latest };
   return {
-    ...{ end, set, load, followed, latest },
+    ...staged,
     /** Puts an approval, which is staged once the store has it. It takes the place of an earlier one of the object at once. */
     grant: (cluster: string, key: string, record: ApprovalRecord): void => {
       remember(cluster, key, record);

@@ -15,6 +15,7 @@ import { kindSegment, namespaceSegment, pathSegment, statusFile } from '../../mo
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf } from '../../model/text/json.ts';
 import { parseRfc3339, rfc3339 } from '../../model/text/time.ts';
+import { given } from '../../model/values/given.ts';
 import type { AdmittedRevision } from '../replica/admission.ts';
 import { isPartial, type SourceState } from '../source-table.ts';
 
@@ -123,12 +124,12 @@ export function declaredDocument(
   return {
     apiVersion: `${group}/${versions[0]}`,
     kind,
-    ...(mesh === undefined ? {} : { mesh }),
+    ...given({ mesh }),
     metadata: {
       name,
       // Kinds with a path of their own have a namespace only if their path has it.
       ...(namespace === '' || statusPath?.includes('NAMESPACE') === false ? {} : { namespace }),
-      ...(labels === undefined ? {} : { labels }),
+      ...given({ labels }),
     },
     status: {
       ...fields,
@@ -235,7 +236,7 @@ export function sourceDocument(state: SourceState, before: WrittenBefore, now: n
     kind: 'SourceStatus',
     source: source.name,
     ...(admitted === undefined ? {} : { revision: admitted.revision }),
-    ...(condition.refusedRevision === undefined ? {} : { refusedRevision: condition.refusedRevision }),
+    ...given({ refusedRevision: condition.refusedRevision }),
     status: { conditions: conditions as unknown as JsonValue },
   };
 }
@@ -250,7 +251,9 @@ function syncedCondition({ state, reason, message }: SourceState['condition']): 
 const READABLE = {
   complete: { type: 'Whole', status: 'True', reason: 'Whole', message: '' },
   partial: {
-    ...{ type: 'Whole', status: 'False', reason: 'Partial' },
+    type: 'Whole',
+    status: 'False',
+    reason: 'Partial',
     message: 'files cannot be read: the source removes nothing',
   },
   none: { type: 'Whole', status: 'Unknown', reason: 'NotRead', message: '' },

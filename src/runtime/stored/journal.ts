@@ -82,7 +82,10 @@ export function createJournal(deps: JournalDeps) {
   const { put, noted, isWritten, receipt } = open();
 
   return {
-    ...{ put, noted, isWritten, receipt },
+    put,
+    noted,
+    isWritten,
+    receipt,
     /** Creates the group of one owner. `guard` is checked with each batch. */
     group: open,
     /** Resolves with true when everything put so far is durable, with false after `deadlineMs` milliseconds. */

@@ -1,4 +1,5 @@
 import { type JsonValue, parseJsonBytes } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
 
 /** The JSON of a record (undefined: it is missing or damaged) with its version (null: it is missing). */
@@ -18,5 +19,5 @@ export async function readJson(store: SnapshotStore, key: string): Promise<JsonR
 /** A write of JSON; null deletes. */
 export function jsonWrite(key: string, value: JsonValue | null, ifVersion?: string | null): StoreWrite {
   const bytes = value === null ? null : new TextEncoder().encode(JSON.stringify(value));
-  return { key, value: bytes, ...(ifVersion === undefined ? {} : { ifVersion }) };
+  return { key, value: bytes, ...given({ ifVersion }) };
 }

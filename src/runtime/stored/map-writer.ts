@@ -1,4 +1,5 @@
 import { canonicalJson, compareText, type JsonValue, jsonEquals } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import {
   type BucketRef,
@@ -271,7 +272,7 @@ function commit<Value>(state: State<Value>): Part | undefined {
   // A change that was undone before its manifest was written leaves records behind.
   if (state.wanted === 'asIs' || (isCommitted(state) && obsolete.length === 0)) return undefined;
   const writes: StoreWrite[] = [
-    { key: name, value: next && encodeManifest(name, next), ...(read === undefined ? {} : { ifVersion: read }) },
+    { key: name, value: next && encodeManifest(name, next), ...given({ ifVersion: read }) },
     ...obsolete.map((key): StoreWrite => ({ key, value: null })),
   ];
   state.sequence += 1;

@@ -14,6 +14,7 @@ import { servedService } from '../../model/objects/endpoints.ts';
 import type { ObjectKey } from '../../model/objects/object-key.ts';
 import { compareText } from '../../model/text/json.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import type { ReportedHolding, SendOutcome } from '../../relay/session.ts';
 import type { SentDeltas } from '../../runtime/history/history.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
@@ -302,7 +303,7 @@ function* buildDelta(
       const meta = metaOf(change.object);
       upserts.push({ key, digest, value, ...meta });
       const serves = servedService(key, value);
-      const known = { ...(serves === undefined ? {} : { serves }), ...(madeBy === undefined ? {} : { madeBy }) };
+      const known = { ...given({ serves, madeBy }) };
       entries.set(key, { digest, ...meta, phase: 'inFlight', ...known });
     } else if (before !== undefined && change.type === 'touch') {
       const { stopped: _, driftMode: _mode, unproven: _unproven, leaving: _leaving, madeBy: _maker, ...known } = before;
@@ -324,7 +325,9 @@ function* buildDelta(
   const to = digests.after(cluster, state, entries);
   return {
     delta: { from: state.holds, to, upserts, touches, removals, keeps, revisions: sources.revisions() },
-    ...{ entries, rest: rest.length, leaving: leavingOf(engine, cluster, rest) },
+    entries,
+    rest: rest.length,
+    leaving: leavingOf(engine, cluster, rest),
   };
 }
 

@@ -5,6 +5,7 @@ import { type Registration, reportedIn } from '../../model/fleet/ledger.ts';
 import { comparePositions } from '../../model/fleet/output.ts';
 import type { ClusterSize } from '../../model/limits/quotas.ts';
 import { createLineLimit, type Rate } from '../../model/limits/rate-limit.ts';
+import { given } from '../../model/values/given.ts';
 import type {
   AgentCertificate,
   AgentListener,
@@ -186,11 +187,13 @@ function bind(deps: AgentSourceDeps, { hello, certificate }: AgentSession, holdi
   const { ownNamespace: _own, objectBytes: _bytes, ...rest } = others;
   ledger.setRegistration(cluster, {
     ...rest,
-    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
+    ...given({ kubernetesVersion }),
     ...reportedIn({ ownNamespace: hello.ownNamespace, objectBytes: hello.objectBytes }),
     ...(holding.proof.type === 'nothing' ? {} : { tagKey: holding.proof.key }),
     ...(certificate === undefined ? {} : certificateRecord(certificate)),
-    ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },
+    position: isStoreOlder ? holding.position : known.position,
+    connected: true,
+    since: clock.now(),
     kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
   });
   return isReplaced;

@@ -60,7 +60,9 @@ export function createInputTaker(deps: InputDeps) {
       return;
     }
     log.info('a large step of an input snapshot is taken in parts', {
-      ...{ cluster, upserts: delta.upserts.length, removals: delta.removals.length },
+      cluster,
+      upserts: delta.upserts.length,
+      removals: delta.removals.length,
     });
     measured.set(cluster, delta);
     inSlices(clock, work)

@@ -20,7 +20,11 @@ export function createQuotas(deps: QuotaDeps) {
     if (before?.what === excess.what && before.limit === excess.limit) return;
     const { what, number, limit } = excess;
     log.warn('an input of a cluster is above a quota; the input snapshot of before stays', {
-      ...{ cluster, what, number, limit, detail: excessText(excess) },
+      cluster,
+      what,
+      number,
+      limit,
+      detail: excessText(excess),
     });
   };
   return {

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
 import { type Excess, excessText, type RevisionLimits } from '../../model/limits/revision-limits.ts';
+import { given } from '../../model/values/given.ts';
 import type { GitRepo, TreeChange } from '../../ports/git-repo.ts';
 import type { RefChanges, RefReading, RefRefusal, TreePart } from '../../ports/source.ts';
 import type { DecodeFile, ReadTreeFile } from '../tree/tree-file.ts';
@@ -47,7 +48,11 @@ export async function findRef(
   const changed = new Map(changes.map(({ path, entry }) => [path, entry?.blob]));
   const blobBefore = (path: string): string | undefined => base.tree.nodes.get(path)?.entry.blob;
   return {
-    ...{ type: 'found', revision: commit, base: base.revision, changes, conflicts },
+    type: 'found',
+    revision: commit,
+    base: base.revision,
+    changes,
+    conflicts,
     reading: { limits, maxFileBytes, judgesSignatures },
     tree: { [Symbol.iterator]: () => treeParts(base.tree) },
     readBlob: (blob) => repo.readBlob(blob, maxFileBytes),
@@ -82,7 +87,7 @@ export async function readRefChanges(
   return {
     changes: found.changes,
     ...(found.tree.manifests === 0 && base.manifests > 0 ? { mustBeAccepted: 'it holds no manifest any more' } : {}),
-    ...(signatures === undefined ? {} : { signatures }),
+    ...given({ signatures }),
     findings: newFindings(base.diagnostics, found.tree.diagnostics),
   };
 }

@@ -1,5 +1,6 @@
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 
 /**
  * The declared part of a custom resource, as the text of a manifest. Fields that an API server fills in and changes are left out:
@@ -14,11 +15,9 @@ export function resourceText(value: JsonObject): Uint8Array {
 function declaredMetadata(metadata: JsonValue | undefined): JsonObject {
   const { name, namespace, labels, annotations, creationTimestamp, deletionTimestamp } = objectOf(metadata);
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    ...given({ name, namespace, creationTimestamp }),
     // A deletion is a wish of a person, which the API server keeps while finalizers hold the object.
-    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...given({ deletionTimestamp }),
     ...(isJsonObject(labels) ? { labels: inOrder(labels) } : {}),
     ...(isJsonObject(annotations) && Object.keys(annotations).length > 0 ? { annotations: inOrder(annotations) } : {}),
   };

@@ -3,6 +3,7 @@ import type { SourceName } from '../../model/fleet/ids.ts';
 import { type Excess, excessAdvice, excessText } from '../../model/limits/revision-limits.ts';
 import { canonicalJson } from '../../model/text/json.ts';
 import { counted, errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../ports/source.ts';
 import { emptyTree, type ReadTree, type Tree } from './tree-reader.ts';
@@ -62,12 +63,7 @@ export function createRevisionCheck(log: Log, name: SourceName, describe: (revis
   function report(condition: Pick<SourceCondition, 'state' | 'reason' | 'message'>): true {
     const { admitted, waiting, exceeding } = state;
     const refused = waiting?.read.revision ?? exceeding?.revision;
-    const full = {
-      source: name,
-      ...condition,
-      ...(admitted === undefined ? {} : { revision: admitted }),
-      ...(refused === undefined ? {} : { refusedRevision: refused }),
-    };
+    const full = { source: name, ...condition, ...given({ revision: admitted, refusedRevision: refused }) };
     const text = canonicalJson(full);
     if (text !== reported) listener?.condition(full);
     reported = text;
@@ -141,8 +137,7 @@ function observationOf(source: SourceName, read: ReadRevision): RevisionObservat
   return {
     source,
     revision,
-    ...(description === undefined ? {} : { description }),
-    ...(signatures === undefined ? {} : { signatures }),
+    ...given({ description, signatures }),
     state: tree.unreadable > 0 ? 'partial' : 'complete',
     changes,
     diagnostics: tree.diagnostics,

@@ -1,5 +1,6 @@
 import { isForeign } from '../../manifest/foreign-documents.ts';
 import type { DecodedFile, SourceDocument } from '../../model/fleet/desired.ts';
+import { given } from '../../model/values/given.ts';
 import type { TreePart, TreePartFile } from '../../ports/source.ts';
 import { followsAll, IGNORE_FILE } from './ignore-file.ts';
 import { readRules } from './judge-paths.ts';
@@ -12,16 +13,20 @@ const FILES_OF_PART = 1_000;
 /** A tree in parts for another process, with only those documents that the reading of other files needs. */
 export function* treeParts({ nodes, ignoreSteps, placementSteps, tools }: Tree): Generator<TreePart> {
   const whole = {
-    ...{ ignoreSteps, placementTotal: placementSteps.total },
-    ...{ toolFiles: [...tools.files.keys()], toolPaths: tools.paths, toolParts: tools.parts },
+    ignoreSteps,
+    placementTotal: placementSteps.total,
+    toolFiles: [...tools.files.keys()],
+    toolPaths: tools.paths,
+    toolParts: tools.parts,
   };
   yield { whole, files: [] };
   let files: TreePartFile[] = [];
   for (const [path, { file, ...node }] of nodes) {
     const steps = placementSteps.ofPaths.get(path);
     files.push({
-      ...{ path, ...node },
-      ...(steps === undefined ? {} : { placementSteps: steps }),
+      path,
+      ...node,
+      ...given({ placementSteps: steps }),
       ...(file === undefined ? {} : { file: withNeededDocuments(file) }),
     });
     if (files.length < FILES_OF_PART) continue;

@@ -1,6 +1,7 @@
 import type { DecodedFile } from '../../model/fleet/desired.ts';
 import { diagnosticOf, type FindingReason, sentenceOf } from '../../model/fleet/diagnostic.ts';
 import { quote } from '../../model/fleet/ids.ts';
+import { given } from '../../model/values/given.ts';
 
 /** A file that exists and cannot be read. `what` continues the sentence after the file's name. */
 export function unreadableFile(
@@ -12,8 +13,8 @@ export function unreadableFile(
   line?: number,
 ): DecodedFile {
   const message = `${quote(path)} ${what}`;
-  const at = { path, ...(line === undefined ? {} : { line }) };
-  const diagnostic = diagnosticOf({ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) });
+  const at = { path, ...given({ line }) };
+  const diagnostic = diagnosticOf({ severity: 'error', reason, message, at, ...given({ hint }) });
   const reading = { readable: false, blob, findings: [sentenceOf(diagnostic)] } as const;
   return { reading, size: { documents: 0, nodes: 0, expandedBytes: 0 }, diagnostics: [diagnostic] };
 }

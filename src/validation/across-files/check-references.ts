@@ -1,3 +1,4 @@
+import { given } from '../../model/values/given.ts';
 import { didYouMean, type FieldProblem } from '../../manifest/problem.ts';
 import type { FindingReason } from '../../model/fleet/diagnostic.ts';
 import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
@@ -259,5 +260,5 @@ function titleOf({ kind, namespace, name }: Pick<Reference, 'kind' | 'namespace'
 }
 
 function warning(reason: FindingReason, field: Field, message: string, hint: string | undefined): FieldProblem {
-  return { severity: 'warning', reason, path: field.path, message, ...(hint === undefined ? {} : { hint }) };
+  return { severity: 'warning', reason, path: field.path, message, ...given({ hint }) };
 }

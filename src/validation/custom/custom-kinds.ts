@@ -38,7 +38,10 @@ export function createCustomKinds(definitions: Iterable<JsonObject>, compileRule
           ? undefined
           : once(() => compileRules(schema(), `${textOf(kind)} ${textOf(group)}/${textOf(name)}`));
       rows.push({
-        ...{ group: textOf(group), version: textOf(name), kind: textOf(kind), plural: textOf(plural) },
+        group: textOf(group),
+        version: textOf(name),
+        kind: textOf(kind),
+        plural: textOf(plural),
         namespaced: scope !== 'Cluster',
         schema,
         definition: () => undefined,

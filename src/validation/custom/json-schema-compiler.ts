@@ -43,8 +43,13 @@ function optionsWith(meter: Meter): Options {
   };
   const regExp = Object.assign(matching, { code: 'undefined' });
   return {
-    ...{ strict: false, allErrors: true, verbose: true, validateSchema: false, logger: false },
-    ...{ formats: FORMATS, inlineRefs: false },
+    strict: false,
+    allErrors: true,
+    verbose: true,
+    validateSchema: false,
+    logger: false,
+    formats: FORMATS,
+    inlineRefs: false,
     code: { regExp: regExp as NonNullable<Options['code']>['regExp'] & object },
   };
 }
@@ -157,7 +162,12 @@ const VALUES: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'exampl
 
 /** The keywords that hold schemas by name. */
 const MAPS: ReadonlySet<string> = new Set([
-  ...['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas', 'dependencies'],
+  'properties',
+  'patternProperties',
+  'definitions',
+  '$defs',
+  'dependentSchemas',
+  'dependencies',
 ]);
 
 /**

@@ -36,9 +36,14 @@ export function createLocatedKinds(located: readonly LocatedSchema[], compile: J
     located.map((each) => {
       let check: ObjectCheck | undefined;
       return {
-        ...{ group: each.group, version: each.version, kind: each.kind },
+        group: each.group,
+        version: each.version,
+        kind: each.kind,
         // A JSON Schema does not say either.
-        ...{ plural: '', namespaced: true, schema: () => ANYTHING, definition: () => undefined },
+        plural: '',
+        namespaced: true,
+        schema: () => ANYTHING,
+        definition: () => undefined,
         rules: (object) => {
           check ??= checkOf(each, compile);
           return check(object);

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../model/text/json.ts';
 import { isJsonObject } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import type { CelRule, Schema } from '../values/schema.ts';
 
 /**
@@ -122,7 +123,7 @@ function skeleton(schema: Schema): Schema {
   const keepsUnknown = schema['x-kubernetes-preserve-unknown-fields'];
   return {
     ...(type === 'object' || type === 'array' ? { type } : {}),
-    ...(keepsUnknown === undefined ? {} : { 'x-kubernetes-preserve-unknown-fields': keepsUnknown }),
+    ...given({ 'x-kubernetes-preserve-unknown-fields': keepsUnknown }),
     ...(properties === undefined
       ? {}
       : {

@@ -128,7 +128,9 @@ function branchesOf(schema: Schema, at: Slot): Branches | undefined {
   const all = (keyword: keyof Schema, branches: readonly Schema[]) =>
     branches.map((branch, key) => nested(branch, { slot: at, keyword, key }));
   return {
-    ...{ allOf: all('allOf', allOf), anyOf: all('anyOf', anyOf), oneOf: all('oneOf', oneOf) },
+    allOf: all('allOf', allOf),
+    anyOf: all('anyOf', anyOf),
+    oneOf: all('oneOf', oneOf),
     not: not && nested(not, { slot: at, keyword: 'not' }),
   };
 }

@@ -3,9 +3,7 @@ import type { JsonValue } from '../../model/text/json.ts';
 /** A quantity: sign, digits, and a power of 1024, a power of 1000 or an exponent of ten. */
 const FORM = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:([KMGTPE])i|([numkMGTPE])|[eE]([+-]?\d+))?$/;
 const BINARY = 'KMGTPE';
-const DECIMAL: Readonly<Record<string, number>> = {
-  ...{ n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 },
-};
+const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const NANO = 10n ** 9n;
 const MAX = (2n ** 63n - 1n) * NANO;
 /** The most digits that are computed with; none of Kubernetes has more. */

@@ -34,8 +34,14 @@ export async function publishCommit(context: PublishContext, request: GitPublish
   let hasMoved = false;
   const pushed = await useRemote(context, { what }, async (http, headers) => {
     const pushing = git.push({
-      ...{ fs: copyFiles, gitdir: repository, cache: {}, http, headers, url },
-      ...{ ref: PUBLISH_REF, remoteRef: `refs/heads/${branch}` },
+      fs: copyFiles,
+      gitdir: repository,
+      cache: {},
+      http,
+      headers,
+      url,
+      ref: PUBLISH_REF,
+      remoteRef: `refs/heads/${branch}`,
       // The server compares this commit again when it moves the branch: history only grows.
       onPrePush: ({ remoteRef }) => {
         hasMoved = remoteRef.oid !== (request.expected ?? '0'.repeat(40));

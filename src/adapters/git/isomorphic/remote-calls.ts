@@ -1,4 +1,5 @@
 import git from 'isomorphic-git';
+import { given } from '../../../model/values/given.ts';
 import type { GitFailure } from '../../../ports/git-repo.ts';
 import type { Connections } from '../../system/connections.ts';
 import { cleanMessage, failed, LOOKS_ABSENT } from '../failures.ts';
@@ -34,7 +35,7 @@ export async function useRemote<Value>(
   const { connections, signal, authorization, secrets } = context;
   const http = createHttpClient(connections, signal, maxBytes);
   try {
-    const value = await step(http.client, authorization === undefined ? {} : { Authorization: authorization });
+    const value = await step(http.client, given({ Authorization: authorization }));
     const problem = signal.aborted ? undefined : http.problem();
     if (problem === undefined && !signal.aborted) return { type: 'done', value };
     return failureOf(context, what, problem);

@@ -41,9 +41,18 @@ export async function transfer(
   const maxBytes = Math.max(0, Math.min(room, MOST_TRANSFER_BYTES));
   const fetched = await useRemote(context, { what, maxBytes }, (http, headers) =>
     git.fetch({
-      ...{ fs: copyFiles, gitdir: repository, cache: {}, headers, url, remote: 'origin' },
+      fs: copyFiles,
+      gitdir: repository,
+      cache: {},
+      headers,
+      url,
+      remote: 'origin',
       http: withDefaultBranch(http, remote),
-      ...{ ref: local, remoteRef: remote, singleBranch: true, tags: false, ...(depth && { depth }) },
+      ref: local,
+      remoteRef: remote,
+      singleBranch: true,
+      tags: false,
+      ...(depth && { depth }),
     }),
   );
   objects.refresh();

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { JsonObject } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { givenText, type KubeconfigContext } from './kubeconfig.ts';
 
 /** How a connection is made and how its requests are authenticated. */
@@ -45,7 +46,7 @@ async function plainIdentity({ cluster, user }: KubeconfigContext): Promise<Iden
     headers: {
       ...(basic === undefined ? {} : { authorization: `Basic ${basic}` }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(as === undefined ? {} : { 'impersonate-user': as }),
+      ...given({ 'impersonate-user': as }),
     },
     tls: {
       ca: await bytesOf(cluster, 'certificate-authority'),

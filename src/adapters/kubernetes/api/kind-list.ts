@@ -8,6 +8,7 @@ import {
 } from '../../../model/objects/object-key.ts';
 import { isOlderVersion } from '../../../model/objects/resource-version.ts';
 import { type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { ok, problem, type Result } from '../../../model/values/result.ts';
 import { LIST_MS, MAX_LIST_OBJECTS, MAX_LIST_PAGES, PAGE_MS } from './limits.ts';
 import { METADATA_OF_LIST } from './metadata-only.ts';
@@ -48,22 +49,14 @@ export function failureOf(status: number, { reason, message, causes, retryAfterM
   const isExpired = status === 410 || reason === 'Expired' || reason === 'Gone' || tooNew;
   const canPass = status >= 500 || [401, 408, 409, 429].includes(status);
   const type = isExpired ? 'expired' : canPass ? 'lost' : 'refused';
-  return {
-    type,
-    message,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(status === 403 ? { forbidden: true } : {}),
-  };
+  return { type, message, ...given({ retryAfterMs }), ...(status === 403 ? { forbidden: true } : {}) };
 }
 
 /** Path and selectors of the followed objects. */
 export function requestOf({ resource, namespace, labelSelector, fieldSelector }: FollowOptions) {
   return {
-    path: resourcePath({ resource, ...(namespace === undefined ? {} : { namespace }) }),
-    query: {
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    },
+    path: resourcePath({ resource, ...given({ namespace }) }),
+    query: { ...given({ labelSelector, fieldSelector }) },
   };
 }
 

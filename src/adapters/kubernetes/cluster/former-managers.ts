@@ -17,9 +17,15 @@ import {
  * kubectl, Helm, our own command line, Flux (kustomize-controller, helm-controller, its command) and Argo CD.
  */
 const TOOLS: readonly string[] = [
-  ...['before-first-apply', 'helm', 'fleetrelay-cli'],
-  ...['kustomize-controller', 'helm-controller', 'flux'],
-  ...['argocd-controller', 'argocd-application-controller', 'argocd'],
+  'before-first-apply',
+  'helm',
+  'fleetrelay-cli',
+  'kustomize-controller',
+  'helm-controller',
+  'flux',
+  'argocd-controller',
+  'argocd-application-controller',
+  'argocd',
 ];
 
 /**
@@ -81,7 +87,11 @@ export function ownershipRequest(path: string, live: JsonObject, ownership: Owne
   const others = objectsOf(metadataOf(live).managedFields).filter((_, at) => staying[at]);
   const [newest] = managers.filter(isOver).toSorted(byTimeDescending);
   const ours = {
-    ...{ manager: FIELD_MANAGER, operation: 'Apply', apiVersion, fieldsType: 'FieldsV1', fieldsV1: fields },
+    manager: FIELD_MANAGER,
+    operation: 'Apply',
+    apiVersion,
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields,
     ...(newest === undefined || newest.time === '' ? {} : { time: newest.time }),
   };
   const { uid, resourceVersion } = metadataOf(live);

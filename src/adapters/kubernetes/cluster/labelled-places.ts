@@ -1,5 +1,6 @@
 import { metadataOf, nameOfKind } from '../../../model/objects/object-key.ts';
 import { objectsOf, textOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from '../api/types.ts';
 import { isDiscovered } from './live/discovered-kinds.ts';
@@ -41,7 +42,7 @@ async function hasLabelled(
   resource: ApiResource,
   namespace?: string,
 ): Promise<'yes' | 'no' | 'forbidden'> {
-  const path = resourcePath({ resource, ...(namespace === undefined ? {} : { namespace }) });
+  const path = resourcePath({ resource, ...given({ namespace }) });
   const query = { labelSelector: FLEET_LABEL, limit: '1' };
   const answer = await client.request({ method: 'GET', path, query, accept: NAMES_ONLY });
   if (answer.type === 'ok') return objectsOf(answer.body.items).length > 0 ? 'yes' : 'no';

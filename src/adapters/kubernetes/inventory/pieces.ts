@@ -1,5 +1,6 @@
 import { sha256 } from '../../../model/text/digest.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { PieceRef } from './head.ts';
 import { answerText, type Requests } from './requests.ts';
@@ -16,7 +17,7 @@ const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 
 /** Path of a ConfigMap, or of all of them. */
 export function configMapPath(namespace: string, name?: string): string {
-  return resourcePath({ resource: CONFIG_MAPS, namespace, ...(name === undefined ? {} : { name }) });
+  return resourcePath({ resource: CONFIG_MAPS, namespace, ...given({ name }) });
 }
 
 /** A ConfigMap of the inventory. */

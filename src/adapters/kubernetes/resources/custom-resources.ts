@@ -9,6 +9,7 @@ import {
 } from '../../../model/objects/object-key.ts';
 import { withoutServerFields } from '../../../model/objects/server-fields.ts';
 import { isJsonObject, type JsonObject, jsonEquals, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { unreachable } from '../../../model/values/result.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../../ports/custom-resources.ts';
 import { createKindFollower, type KindFollower } from '../api/kind-follower.ts';
@@ -191,7 +192,7 @@ function follow(state: State, resource: ApiResource): void {
       if (next === 'unknown') lookIn(state, 0);
       reportListings(state);
     };
-    const within = namespace === undefined ? {} : { namespace };
+    const within = given({ namespace });
     return createKindFollower(deps, { resource, ...within }, { ...listenerOf(state), state: noteState });
   });
   for (const follower of state.followers) follower.start();

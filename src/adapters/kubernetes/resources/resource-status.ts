@@ -1,5 +1,6 @@
 import { annotationOf, objectRefOf } from '../../../model/objects/object-key.ts';
 import { type JsonObject, objectOf, textOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import type { MetadataChange, ResourceStatus, StatusTarget, StatusWriting } from '../../../ports/resource-status.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, FollowerDeps, KubeAnswer, KubeClient, KubeRefusal, KubeRequest } from '../api/types.ts';
@@ -131,12 +132,7 @@ async function writeLatest(
 
 function pathOf(resource: ApiResource, { key }: StatusTarget, subresource?: string): string {
   const { namespace, name } = objectRefOf(key);
-  return resourcePath({
-    resource,
-    name,
-    ...(namespace === '' ? {} : { namespace }),
-    ...(subresource === undefined ? {} : { subresource }),
-  });
+  return resourcePath({ resource, name, ...(namespace === '' ? {} : { namespace }), ...given({ subresource }) });
 }
 
 function writingOf(answer: KubeAnswer): StatusWriting {

@@ -133,7 +133,12 @@ async function run(state: State): Promise<void> {
 async function connectAndOpen(state: State): Promise<Session> {
   const { deps, options, timeouts, layout, handle, history, isFirst, emit } = state;
   const session = await connectSession({
-    ...{ clock: deps.clock, log: deps.log, store: options, timeouts, layout, handle },
+    clock: deps.clock,
+    log: deps.log,
+    store: options,
+    timeouts,
+    layout,
+    handle,
     probe: isFirst,
     signal: state.closing.signal,
     onMessage: (message) => {

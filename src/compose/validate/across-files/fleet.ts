@@ -7,6 +7,7 @@ import { engineKindOf } from '../../../model/fleet/engine-kinds.ts';
 import { objectRefOf } from '../../../model/objects/object-key.ts';
 import { objectDigest } from '../../../model/text/digest.ts';
 import { type JsonObject, objectOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { IGNORE_FILE } from '../../../sources/tree/ignore-file.ts';
 import type { ConfiguredSource } from '../../configured-source.ts';
 import { FINDINGS_OF_ABSENCE, openEvaluation } from '../../evaluate.ts';
@@ -97,7 +98,7 @@ function unplacedOf(
 ): readonly UnplacedFinding[] {
   const places = at.flatMap(({ path, identity, field }): readonly UnlocatedPlace[] => {
     const name = names.get(path);
-    return name === undefined ? [] : [{ path: name, identity, ...(field === undefined ? {} : { field }) }];
+    return name === undefined ? [] : [{ path: name, identity, ...given({ field }) }];
   });
   const isConflict = about.reason === 'DeclaredTwice' && places.length > 1;
   return isConflict

@@ -1,5 +1,6 @@
 import { resourcePath } from '../../../adapters/kubernetes/api/paths.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { type KubeIo, openClient, refusalOf } from '../../kube.ts';
 import type { KubeTarget } from '../../options.ts';
 
@@ -27,7 +28,7 @@ export async function readClusterDefinitions(target: KubeTarget, io: KubeIo): Pr
       }
       const { items, metadata } = answer.body;
       // The items of a list do not name their kind.
-      for (const { spec } of objectsOf(items)) definitions.push({ ...KIND, ...(spec === undefined ? {} : { spec }) });
+      for (const { spec } of objectsOf(items)) definitions.push({ ...KIND, ...given({ spec }) });
       token = textOf(objectOf(metadata).continue);
       if (token === '') return definitions;
     }

@@ -112,7 +112,10 @@ function codedText(line: string): CodedText {
   const text = line.slice(0, LONGEST_SEARCHED_TEXT);
   const charactersCut = line.length - text.length;
   return {
-    ...{ text, codes, userError: isUserError(codes), retryable: isRetryable(codes) },
+    text,
+    codes,
+    userError: isUserError(codes),
+    retryable: isRetryable(codes),
     ...(charactersCut === 0 ? {} : { charactersCut }),
   };
 }

@@ -25,8 +25,10 @@ function valueText(value: JsonValue | undefined): string {
 }
 
 const REMEDIATIONS = listedKind<JsonObject>({
-  ...{ name: 'remediations', words: ['remediation'], one: 'remediation', many: 'remediations' },
-  ...{ what: "what agents have changed of others' webhooks, or would change", naming: 'the webhook configuration' },
+  name: 'remediations',
+  words: ['remediation'],
+  what: "what agents have changed of others' webhooks, or would change",
+  naming: 'the webhook configuration',
   asked: ['cluster'],
   columns: REMEDIATION_COLUMNS,
   ask: (api, filter) => api.view('remediations', asView(filter)),
@@ -35,8 +37,12 @@ const REMEDIATIONS = listedKind<JsonObject>({
 });
 
 const SHOOTS = listedKind<JsonObject>({
-  ...{ name: 'shoots', words: ['shoot'], one: 'Shoot', many: 'Shoots' },
-  ...{ what: 'Shoots: the last operation, and the worst of the conditions', naming: 'NAME or NAMESPACE/NAME' },
+  name: 'shoots',
+  words: ['shoot'],
+  one: 'Shoot',
+  many: 'Shoots',
+  what: 'Shoots: the last operation, and the worst of the conditions',
+  naming: 'NAME or NAMESPACE/NAME',
   asked: ['cluster'],
   columns: shootColumns(() => Date.now()),
   ask: (api, filter) => api.view('shoots', asView(filter)),

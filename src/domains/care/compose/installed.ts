@@ -70,7 +70,9 @@ export const careInstalled: AgentAddition = {
     allow: 'read what the care of a Shoot needs, test its tunnel, mend webhooks of others',
     namespaces: [
       {
-        ...{ choice: 'care', option: 'care-namespaces', where: 'where the agent may read the metadata of Secrets' },
+        choice: 'care',
+        option: 'care-namespaces',
+        where: 'where the agent may read the metadata of Secrets',
         which: '(default: kube-system). In a Seed the control plane namespaces of its Shoots',
       },
     ],

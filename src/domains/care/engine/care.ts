@@ -64,10 +64,8 @@ export const care: Domain<CareParts> = {
     const { apiServer, machines, ...checks } = deriveChecks(graph, reads);
     const { absences, deadlines: ofAbsences } = deriveAbsences(graph, reads);
     const { conditions, deadlines: ofThresholds } = deriveConditions(graph, checks.findings, { ...reads, absences });
-    const { constraints, collections, ...ofConstraints } = deriveConstraints(graph, {
-      ...reads,
-      ...{ ...machines, shoots, apiServer, absences },
-    });
+    const conditional = { ...reads, ...machines, shoots, apiServer, absences };
+    const { constraints, collections, ...ofConstraints } = deriveConstraints(graph, conditional);
     const operation = wireOperations(graph, core, { ...reads, hibernated, apiServer });
     const agents = deriveAgentNeeds(graph, { ...core, bindings });
     const declarationErrors = deriveDeclarationErrors(graph, core.declarations, inputs);
@@ -75,17 +73,15 @@ export const care: Domain<CareParts> = {
     const remediations = deriveRemediations(graph, inputs);
     const mendable = deriveMendable(graph, core.documents);
     const { declaredRequests, answeredRequests } = operation;
+    const own = { bindings, hibernated, asleep, declaredRequests, answeredRequests, remediations };
+    const declared = [shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, undeclared];
+    const found = [...checks.collections, absences, conditions, ...collections, ...agents.collections];
     return {
-      ...{ bindings, hibernated, asleep, declaredRequests, answeredRequests, remediations },
+      ...own,
       collections: {
         bySource: [],
         anywhere: [],
-        shown: [
-          ...[shoots, contenders, bindings, snapshots, sleepers, hibernated, asleep, undeclared],
-          declarationErrors,
-          ...[...checks.collections, absences, conditions],
-          ...[...collections, ...agents.collections, ...operation.collections, remediations, mendable],
-        ],
+        shown: [...declared, declarationErrors, ...found, ...operation.collections, remediations, mendable],
       },
       inputs: operation.inputs,
       makes: {
@@ -100,10 +96,8 @@ export const care: Domain<CareParts> = {
         const operations = operation.derive(after);
         const written = { ...reads, ...operation, operations, declarationErrors, hibernated, conditions, constraints };
         const statuses = deriveShootStatuses(graph, written);
-        const sources: ExplainedSources = {
-          ...{ ...inputs, ...core, bindings, statuses, undeclared },
-          ...{ judged: conditions, judgedConstraints: constraints },
-        };
+        const judged = { judged: conditions, judgedConstraints: constraints };
+        const sources: ExplainedSources = { ...inputs, ...core, bindings, statuses, undeclared, ...judged };
         return {
           operations,
           statuses,

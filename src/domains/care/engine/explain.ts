@@ -5,6 +5,7 @@ import { displayKey } from '../../../model/objects/object-key.ts';
 import { formatGoDuration } from '../../../model/text/go-duration.ts';
 import { type JsonValue, objectOf, objectsOf, textOf, textsOf } from '../../../model/text/json.ts';
 import { rfc3339 } from '../../../model/text/time.ts';
+import { given } from '../../../model/values/given.ts';
 import { isOfGardener } from '../model/shoot.ts';
 import type { CareSettingsRead } from './settings.ts';
 import { type ShownShoot, type ShownSources, shownShoots } from './shown-shoots.ts';
@@ -144,10 +145,8 @@ function explained(
 ): EntityCondition {
   const note = [`${status} ${since === undefined ? 'since just now' : `since ${since}`}`, text ?? ''];
   return {
-    condition: { type, status, reason, message, ...(codes === undefined ? {} : { codes }) },
-    ...(since === undefined ? {} : { since }),
-    ...(turnsFalseAt === undefined ? {} : { turnsFalseAt }),
-    ...(cause === undefined ? {} : { cause }),
+    condition: { type, status, reason, message, ...given({ codes }) },
+    ...given({ since, turnsFalseAt, cause }),
     facts: [
       fact(kind, type, note.filter((part) => part !== '').join('; ')),
       ...(cause === undefined

@@ -23,8 +23,14 @@ const HEARTBEAT = 'gardener-extension-heartbeat';
 
 /** The kinds of extension objects, in the order in which they count. Source: Gardener's care controller. */
 const KINDS = [
-  ...['ControlPlane', 'Worker', 'Infrastructure', 'Network', 'OperatingSystemConfig', 'ContainerRuntime'],
-  ...['Extension', 'BackupEntry'],
+  'ControlPlane',
+  'Worker',
+  'Infrastructure',
+  'Network',
+  'OperatingSystemConfig',
+  'ContainerRuntime',
+  'Extension',
+  'BackupEntry',
 ] as const;
 /** The kinds that a Shoot without workers has. */
 const WORKERLESS: readonly string[] = ['Extension', 'BackupEntry'];
@@ -52,7 +58,8 @@ export function backupEntries(namespaces: readonly string[]): AdditionalKind {
 export function heartbeats({ extensions, staleExtensionMillis }: CareSettingsRead): readonly JudgedLeases[] {
   if (staleExtensionMillis === undefined) return [];
   return [...new Set(extensions.map(({ namespace }) => namespace))].map((namespace) => ({
-    ...{ namespace, namePrefix: HEARTBEAT },
+    namespace,
+    namePrefix: HEARTBEAT,
     staleAfterMillis: staleExtensionMillis,
   }));
 }

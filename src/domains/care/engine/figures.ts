@@ -35,7 +35,10 @@ function figuresOf(shoot: ShownShoot, seed: Pick<ShootFigures, 'isSeed' | 'seedI
   ];
   const compliance = constraints.find((constraint) => constraint.type === 'MaintenancePreconditionsSatisfied');
   return {
-    ...{ namespace, name, ...seed, ...originOf(shoot) },
+    namespace,
+    name,
+    ...seed,
+    ...originOf(shoot),
     conditions: conditions.map((condition) => ({ type: condition.type, status: condition.status })),
     ...(typeof state !== 'string'
       ? {}

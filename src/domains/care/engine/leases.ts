@@ -49,13 +49,15 @@ export interface Leases {
 export function deriveLeases(graph: Graph, { live }: Pick<EngineInputs, 'live'>): Leases {
   const ofReports = { from: live, keys: (key: string) => key === agentReportKey(LEASE_REPORT) };
   const leases = graph.derive<LiveObject, JudgedLease>({
-    ...{ name: 'judgedLeases', ...ofReports },
+    name: 'judgedLeases',
+    ...ofReports,
     compute: ({ partition: cluster, value }, _read, emit) => {
       for (const [lease, judged] of leasesIn(value)) if (nodeOf(lease) === undefined) emit(cluster, lease, judged);
     },
   });
   const leasesOfNodes = graph.derive<LiveObject, LeasesOfNode>({
-    ...{ name: 'leasesOfNodes', ...ofReports },
+    name: 'leasesOfNodes',
+    ...ofReports,
     compute: ({ partition: cluster, value }, _read, emit) => {
       const found = new Map<string, LeasesOfNode>();
       for (const [lease, { isExpired }] of leasesIn(value)) {
@@ -67,7 +69,8 @@ export function deriveLeases(graph: Graph, { live }: Pick<EngineInputs, 'live'>)
     },
   });
   const leaseNumbers = graph.derive<LiveObject, LeaseNumbers>({
-    ...{ name: 'numbersOfLeases', ...ofReports },
+    name: 'numbersOfLeases',
+    ...ofReports,
     compute: ({ partition: cluster, value }, _read, emit) => {
       const ofNodes = [...leasesIn(value).keys()].filter((lease) => nodeOf(lease)?.holder === 'kubelet').length;
       emit('', cluster, { ofNodes, leftOut: readLeaseReport(value.value.status).leftOut ?? 0 });

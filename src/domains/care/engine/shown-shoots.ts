@@ -12,6 +12,7 @@ import {
 } from '../../../model/fleet/conditions.ts';
 import { type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
 import { compareText, type JsonObject, objectsOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { isOfGardener } from '../model/shoot.ts';
 import { STATUS_LABEL, shootStatusLabel } from '../model/shoot-status-label.ts';
 import type { BoundShoot } from './binding.ts';
@@ -106,8 +107,8 @@ export function declaredShoot(
     conditions,
     // The status of a Shoot that is not cared for is as it was written.
     constraints: conditionLists.constraints ?? readConditions(fields.constraints),
-    fields: { ...(uid === undefined ? {} : { uid }), ...fields, ...timedFields },
-    ...(label === undefined ? {} : { label }),
+    fields: { ...given({ uid }), ...fields, ...timedFields },
+    ...given({ label }),
   };
 }
 

@@ -43,7 +43,8 @@ export function wasSeenAsleep(read: Reader, sleepers: Derived<Sleep>, shoot: str
 
 /** The finding of every condition of a Shoot that sleeps. */
 export const SLEEPS: Finding = {
-  ...{ outcome: 'good', reason: 'ConditionNotChecked' },
+  outcome: 'good',
+  reason: 'ConditionNotChecked',
   message: 'Shoot cluster has been hibernated.',
 };
 

@@ -8,6 +8,7 @@ import {
   withoutTimes,
 } from '../../../model/fleet/conditions.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { isOfGardener, SHOOT_CARETAKER, SHOOT_CONDITIONS } from '../model/shoot.ts';
 import { type LabelledShootStatus, STATUS_LABEL, shootStatusLabel } from '../model/shoot-status-label.ts';
 import type { BoundShoot } from './binding.ts';
@@ -37,8 +38,17 @@ export function deriveShootStatuses(graph: Graph, reads: Reads): Derived<StatusP
     name: 'shootStatuses',
     from: [bindings, reads.gone],
     reads: [
-      ...[bindings, reads.fleet, reads.agents, hibernated, operations, declaredRequests, answeredRequests],
-      ...[conditions, constraints, observed, reads.declarationErrors],
+      bindings,
+      reads.fleet,
+      reads.agents,
+      hibernated,
+      operations,
+      declaredRequests,
+      answeredRequests,
+      conditions,
+      constraints,
+      observed,
+      reads.declarationErrors,
     ],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
@@ -100,14 +110,14 @@ function partOf(
     fields: {
       ...identities(read, cluster, written, reads),
       technicalID: controlPlaneNamespace,
-      ...(seedName === undefined ? {} : { seedName }),
+      ...given({ seedName }),
       hibernated: read.get(reads.hibernated, '', key) ?? false,
     },
     timedFields: {
       ...(operation === undefined ? {} : { lastOperation: { ...operation } }),
       ...(lastErrors.length === 0 ? {} : { lastErrors }),
     },
-    moments: cycleStart === undefined ? {} : { retryCycleStartTime: cycleStart },
+    moments: given({ retryCycleStartTime: cycleStart }),
     absentFields: [
       ...(lastErrors.length === 0 ? ['lastErrors'] : []),
       ...(cycleStart === undefined ? ['retryCycleStartTime'] : []),
@@ -128,12 +138,8 @@ function identities(
   const { fleet: id = before.id, version = before.version } = read.get(fleet, '', '') ?? {};
   const clusterIdentity = read.get(agents, '', cluster)?.id ?? written?.fields.clusterIdentity;
   return {
-    gardener: {
-      ...(id === undefined ? {} : { id }),
-      name: SHOOT_CARETAKER,
-      ...(version === undefined ? {} : { version }),
-    },
-    ...(clusterIdentity === undefined ? {} : { clusterIdentity }),
+    gardener: { ...given({ id }), name: SHOOT_CARETAKER, ...given({ version }) },
+    ...given({ clusterIdentity }),
   };
 }
 

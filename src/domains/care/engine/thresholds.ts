@@ -1,6 +1,7 @@
 import type { Condition, ConditionValue } from '../../../model/fleet/conditions.ts';
 import type { ObjectKey } from '../../../model/objects/object-key.ts';
 import { parseRfc3339 } from '../../../model/text/time.ts';
+import { given } from '../../../model/values/given.ts';
 import type { LastOperation } from './written-operation.ts';
 
 /** What a check has found. `failed` becomes a condition by {@link judge}; the others are taken as they are. */
@@ -48,12 +49,7 @@ export function judge(type: string, { outcome, cause, ...said }: Finding, judgin
   const { status, until } = outcome === 'failed' ? failure(said.reason, judging) : { status: STATUS_OF[outcome] };
   const isPardoned = outcome === 'failed' && pardons(judging.operation);
   const condition = { type, status: isPardoned ? 'Progressing' : status, ...said } as const;
-  return {
-    condition,
-    ...(until === undefined ? {} : { until }),
-    ...(isPardoned ? { isPardoned } : {}),
-    ...(cause === undefined ? {} : { cause }),
-  };
+  return { condition, ...given({ until }), ...(isPardoned ? { isPardoned } : {}), ...given({ cause }) };
 }
 
 function failure(
@@ -72,7 +68,7 @@ function failure(
     return { status: hasPassed(until) ? 'False' : 'Progressing', until };
   }
   const isTolerated = written.reason !== reason || (recent !== undefined && !hasPassed(recent));
-  return { status: isTolerated ? 'Progressing' : 'False', ...(recent === undefined ? {} : { until: recent }) };
+  return { status: isTolerated ? 'Progressing' : 'False', ...given({ until: recent }) };
 }
 
 /** Whether a `False` is shown as `Progressing`: the cluster is being created or deleted, or an operation without errors runs. */

@@ -22,7 +22,8 @@ export function shootRow(shoot: ShownShoot): JsonObject {
     conditions.find((condition) => condition.type === type)?.status ?? UNKNOWN;
   const created = textOf(metadataOf(value).creationTimestamp);
   return {
-    ...{ namespace, name },
+    namespace,
+    name,
     cluster: binding?.cluster ?? liveIn?.cluster ?? '',
     cloudProfile: cloudProfileOf(namespace, spec),
     provider: textOf(objectOf(spec.provider).type),

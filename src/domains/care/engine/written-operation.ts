@@ -18,7 +18,10 @@ export function lastOperationOf(observed: ObservedStatus | undefined): LastOpera
   const { type, state, progress, description, lastUpdateTime } = objectOf(observed?.fields.lastOperation);
   if (typeof type !== 'string' || typeof state !== 'string') return undefined;
   return {
-    ...{ type, state, description: textOf(description), lastUpdateTime: textOf(lastUpdateTime) },
+    type,
+    state,
+    description: textOf(description),
+    lastUpdateTime: textOf(lastUpdateTime),
     progress: typeof progress === 'number' ? progress : 0,
     hasErrors: lastErrorsOf(observed).length > 0,
   };
@@ -40,7 +43,9 @@ export type WrittenError = LastError & { readonly lastUpdateTime: string };
 export function lastErrorsOf(observed: ObservedStatus | undefined): readonly WrittenError[] {
   const written = objectsOf(observed?.fields.lastErrors).filter(({ taskID }) => taskID !== DECLARATION_TASK);
   return written.map(({ description, taskID, codes, lastUpdateTime }) => ({
-    ...{ description: textOf(description), codes: textsOf(codes), lastUpdateTime: textOf(lastUpdateTime) },
+    description: textOf(description),
+    codes: textsOf(codes),
+    lastUpdateTime: textOf(lastUpdateTime),
     ...(typeof taskID === 'string' ? { taskID } : {}),
   }));
 }

@@ -2,6 +2,7 @@ import type { FleetPolicySpec } from '../../../../generated/fleet-policy.js';
 import { type FieldProblem, fieldError } from '../../../manifest/problem.ts';
 import type { FieldPath } from '../../../model/text/field-path.ts';
 import { parseGoDuration } from '../../../model/text/go-duration.ts';
+import { given } from '../../../model/values/given.ts';
 import { type CareSettings, careDefaults, type ExtensionHeartbeat } from '../model/settings.ts';
 
 const SHORTEST_MS = 1_000;
@@ -19,7 +20,7 @@ export function readCare({ care = {} }: FleetPolicySpec, problems: FieldProblem[
   return {
     syncPeriodMillis: duration('syncPeriod', defaults.syncPeriodMillis),
     conditionThresholds: readThresholds(care, problems) ?? defaults.conditionThresholds,
-    ...(stale === undefined ? {} : { staleExtensionMillis: stale }),
+    ...given({ staleExtensionMillis: stale }),
     managedResourceProgressingMillis: duration(
       'managedResourceProgressingThreshold',
       defaults.managedResourceProgressingMillis,

@@ -1,6 +1,7 @@
 import { parseGoDuration } from '../../../model/text/go-duration.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
 import { parseRfc3339 } from '../../../model/text/time.ts';
+import { given } from '../../../model/values/given.ts';
 import { type Cron, parseCron } from './cron.ts';
 
 /** When the key that encrypts the etcd of a Shoot is to be rotated by itself. */
@@ -39,10 +40,12 @@ export function credentialsRotationOf({ metadata, spec }: JsonObject): Credentia
   const window = [begin, end].map((time) => maintenanceTime(textOf(time)));
   return {
     periodMillis,
-    ...(createdAt === undefined ? {} : { createdAt }),
+    ...given({ createdAt }),
     ...(window[0] === undefined || window[1] === undefined ? {} : { window: { begin: window[0], end: window[1] } }),
     schedules: objectsOf(objectOf(hibernation).schedules).map((schedule) => ({
-      ...{ start: textOf(schedule.start), end: textOf(schedule.end), location: textOf(schedule.location) },
+      start: textOf(schedule.start),
+      end: textOf(schedule.end),
+      location: textOf(schedule.location),
     })),
   };
 }

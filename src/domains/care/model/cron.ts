@@ -85,7 +85,11 @@ function parseFields(text: string): Result<Fields> {
   const isStar = (part = ''): boolean => /(^|,)[*?]/.test(part);
   const sorted = (values: Iterable<number>): readonly number[] => [...values].sort((a, b) => a - b);
   return ok({
-    ...{ minutes: sorted(minutes), hours: sorted(hours), days, months, weekdays },
+    minutes: sorted(minutes),
+    hours: sorted(hours),
+    days,
+    months,
+    weekdays,
     needsBoth: isStar(parts[2]) || isStar(parts[4]),
   });
 }

@@ -9,6 +9,7 @@ import {
   textsOf,
 } from '../../../model/text/json.ts';
 import { parseRfc3339, rfc3339 } from '../../../model/text/time.ts';
+import { given } from '../../../model/values/given.ts';
 import type { JudgedLeases } from './agent-tasks.ts';
 
 /**
@@ -78,7 +79,7 @@ export function leaseTimesOf(lease: JsonObject, judged: readonly JudgedLeases[])
   const duration = rule.staleAfterMillis ?? own;
   return {
     lease: `${namespace}/${name}`,
-    ...(renewedAt === undefined ? {} : { renewedAt }),
+    ...given({ renewedAt }),
     ...(renewedAt === undefined || duration === undefined ? {} : { validUntil: renewedAt + duration }),
   };
 }

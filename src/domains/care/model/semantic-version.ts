@@ -22,7 +22,9 @@ export function parseVersion(text: string): SemanticVersion | undefined {
   if (found === null) return undefined;
   const [, major, minor, patch, prerelease] = found;
   return {
-    ...{ major: Number(major), minor: Number(minor ?? 0), patch: Number(patch ?? 0) },
+    major: Number(major),
+    minor: Number(minor ?? 0),
+    patch: Number(patch ?? 0),
     prerelease: prerelease?.split('.') ?? [],
     isPartial: patch === undefined,
   };

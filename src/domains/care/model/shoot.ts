@@ -1,6 +1,7 @@
 import { engineKinds } from '../../../model/fleet/engine-kinds.ts';
 import { annotationOf } from '../../../model/objects/object-key.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import { type CredentialsRotation, credentialsRotationOf } from './credentials-rotation.ts';
 
 declare module '../../../model/fleet/desired.ts' {
@@ -81,7 +82,7 @@ export function shootOf({ namespace, name }: { namespace: string; name: string }
       maximum: typeof maximum === 'number' ? maximum : 0,
       kubernetesVersion: textOf(objectOf(own).version) || version,
     })),
-    ...(credentialsRotation === undefined ? {} : { credentialsRotation }),
+    ...given({ credentialsRotation }),
     isIgnored: annotationOf(value, 'shoot.gardener.cloud/ignore') === 'true',
     isOfGardener: isOfGardener(objectOf(value.status)),
     isDeleted: objectOf(value.metadata).deletionTimestamp !== undefined,

@@ -34,25 +34,26 @@ export interface ShootMetric {
 
 const NAMED = ['name', 'project'] as const;
 const IDENTIFIED = [...NAMED, 'uid', 'technical_id'] as const;
+const SEED = ['seed', 'seed_iaas', 'seed_region'] as const;
 
 /** The metrics of Gardener's exporter, and counts of all Shoots for alerts. */
 export const SHOOT_METRICS: readonly ShootMetric[] = [
   {
     name: 'fleetrelay_shoot_condition',
     labels: [
-      ...[...NAMED, 'condition', 'operation', 'purpose', 'is_seed', 'iaas', 'seed', 'seed_iaas', 'seed_region'],
-      ...['uid', 'technical_id', 'has_user_errors', 'is_compliant'],
+      ...NAMED,
+      ...'condition operation purpose is_seed iaas'.split(' '),
+      ...SEED,
+      ...'uid technical_id has_user_errors is_compliant'.split(' '),
     ],
     help: `Conditions of Shoots: 1 True, 0 False, 2 Progressing, -1 Unknown. Of the first ${MAX_SHOOTS} Shoots by namespace and name.`,
     samples: ofShoots((shoot) => {
-      const { operation, purpose, isSeed, iaas, seed, seedIaas, seedRegion, uid, technicalId } = shoot;
+      const { operation, purpose, isSeed, iaas, uid, technicalId, hasUserErrors, isCompliant } = shoot;
       if (operation === undefined) return [];
+      const rest = [purpose, isSeed, iaas, ...seedOf(shoot), uid, technicalId, hasUserErrors, isCompliant];
       return shoot.conditions
         .slice(0, MAX_PARTS)
-        .map(({ type, status }) => [
-          ...[...named(shoot), type, operation.type, purpose, isSeed, iaas, seed, seedIaas, seedRegion, uid],
-          ...[technicalId, shoot.hasUserErrors, shoot.isCompliant, CONDITION_VALUES[status] ?? -1],
-        ]);
+        .map(({ type, status }) => [...named(shoot), type, operation.type, ...rest, CONDITION_VALUES[status] ?? -1]);
     }),
   },
   {
@@ -103,19 +104,16 @@ export const SHOOT_METRICS: readonly ShootMetric[] = [
   {
     name: 'fleetrelay_shoot_info',
     labels: [
-      ...[...IDENTIFIED, 'purpose', 'iaas', 'region', 'version', 'seed', 'seed_iaas', 'seed_region', 'is_seed'],
-      ...['is_workerless', 'is_hibernated', 'gardener_version'],
+      ...IDENTIFIED,
+      ...'purpose iaas region version'.split(' '),
+      ...SEED,
+      ...'is_seed is_workerless is_hibernated gardener_version'.split(' '),
     ],
     help: 'Always 0; what is known of a Shoot is in the labels.',
     samples: ofShoots((shoot) => {
-      const { purpose, iaas, region, kubernetesVersion, seed, seedIaas, seedRegion, isSeed } = shoot;
-      const { pools, isHibernated, gardenerVersion } = shoot;
-      return [
-        [
-          ...[...identified(shoot), purpose, iaas, region, kubernetesVersion, seed, seedIaas, seedRegion, isSeed],
-          ...[pools.length === 0, isHibernated, gardenerVersion, 0],
-        ],
-      ];
+      const { purpose, iaas, region, kubernetesVersion, isSeed, pools, isHibernated, gardenerVersion } = shoot;
+      const where = [purpose, iaas, region, kubernetesVersion, ...seedOf(shoot)];
+      return [[...identified(shoot), ...where, isSeed, pools.length === 0, isHibernated, gardenerVersion, 0]];
     }),
   },
   {
@@ -154,10 +152,8 @@ export const SHOOT_METRICS: readonly ShootMetric[] = [
         samples: ofShoots((shoot) => {
           const left = shoot.pools.slice(MAX_PARTS);
           const own = shoot.pools.slice(0, MAX_PARTS).map((pool) => [pool.name, nodes(pool)] as const);
-          return [...own, ...(left.length === 0 ? [] : [[OTHER, sum(left)] as const])].map(([pool, count]) => [
-            ...named(shoot),
-            ...[pool, shoot.technicalId, count],
-          ]);
+          const all = [...own, ...(left.length === 0 ? [] : [[OTHER, sum(left)] as const])];
+          return all.map(([pool, count]) => [...named(shoot), pool, shoot.technicalId, count]);
         }),
       },
     ];
@@ -227,6 +223,10 @@ function stateOf({ state }: NonNullable<ShootFigures['operation']>): string {
 
 function named({ namespace, name }: ShootFigures): Sample {
   return [name, namespace.replace(/^garden-/, '')];
+}
+
+function seedOf({ seed, seedIaas, seedRegion }: ShootFigures): Sample {
+  return [seed, seedIaas, seedRegion];
 }
 
 function identified(shoot: ShootFigures): Sample {

@@ -36,7 +36,10 @@ function tokenCommand(command: CliCommand, context: CommandContext): void {
       ],
     ]);
   tokenCommandOf(command, context, {
-    ...{ command: 'dataplane', noun: 'data plane', enrols: false, generationAt: 'as --renew has named it' },
+    command: 'dataplane',
+    noun: 'data plane',
+    enrols: false,
+    generationAt: 'as --renew has named it',
     unaffected: '',
     print: context.roots.token,
     subject: dataplaneSubject,

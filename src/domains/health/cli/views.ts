@@ -61,8 +61,12 @@ const ENDPOINT_COLUMNS: readonly Column<JsonObject>[] = [
 const asked: readonly (keyof ViewFilter)[] = ['mesh', 'cluster', 'tags'];
 
 const DATAPLANES = listedKind<JsonObject>({
-  ...{ name: 'dataplanes', words: ['dataplane'], one: 'data plane', many: 'data planes' },
-  ...{ what: 'data planes of meshes, and why one is not online', naming: 'NAME or MESH/NAME' },
+  name: 'dataplanes',
+  words: ['dataplane'],
+  one: 'data plane',
+  many: 'data planes',
+  what: 'data planes of meshes, and why one is not online',
+  naming: 'NAME or MESH/NAME',
   asked,
   columns: DATAPLANE_COLUMNS,
   ask: (api, filter) => api.view('dataplanes', asView(filter)),
@@ -72,8 +76,11 @@ const DATAPLANES = listedKind<JsonObject>({
 });
 
 const SERVICES = listedKind<JsonObject>({
-  ...{ name: 'services', words: ['service'], one: 'service of a mesh', many: 'services' },
-  ...{ what: 'services of meshes; Services of clusters are outputs', naming: 'NAME or MESH/NAME' },
+  name: 'services',
+  words: ['service'],
+  one: 'service of a mesh',
+  what: 'services of meshes; Services of clusters are outputs',
+  naming: 'NAME or MESH/NAME',
   asked,
   columns: SERVICE_COLUMNS,
   ask: (api, filter) => api.view('services', asView(filter)),
@@ -82,8 +89,11 @@ const SERVICES = listedKind<JsonObject>({
 });
 
 const ENDPOINTS = listedKind<JsonObject>({
-  ...{ name: 'endpoints', words: ['endpoint'], one: 'service of a mesh', many: 'endpoints' },
-  ...{ what: 'load-balancing sets of meshes: what may receive traffic now', naming: 'SERVICE or MESH/SERVICE' },
+  name: 'endpoints',
+  words: ['endpoint'],
+  one: 'service of a mesh',
+  what: 'load-balancing sets of meshes: what may receive traffic now',
+  naming: 'SERVICE or MESH/SERVICE',
   asked,
   columns: ENDPOINT_COLUMNS,
   ask: (api, filter) => api.view('endpoints', asView(filter)),

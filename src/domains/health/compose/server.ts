@@ -2,6 +2,7 @@ import type { Act } from '../../../api/answer.ts';
 import type { Texts } from '../../../api/domain-api.ts';
 import { renewToken } from '../../../compose/serve/process-api.ts';
 import type { RunningPart, ServerPart, ServerPartDeps, ServerProcess } from '../../../compose/serve/server-part.ts';
+import { given } from '../../../model/values/given.ts';
 import { dataplaneSubject } from '../model/dataplane.ts';
 import { dataplaneView } from '../runtime/dataplane-question.ts';
 import { reportRecords } from '../runtime/reports.ts';
@@ -53,7 +54,7 @@ function runHealthServer(core: ServerPartDeps, setup: XdsSetup | undefined, toke
     samples: () => healthSamples({ envoys: xds.figures(), meshes: xds.meshes() }),
     start: async () => {
       const address = await xds.start();
-      return address === undefined ? {} : { xds: address };
+      return given({ xds: address });
     },
     stop: xds.stop,
   };

@@ -29,7 +29,9 @@ export function deriveDataplaneStatuses(
 }
 
 const NOT_REPORTED: ConditionValue = {
-  ...{ type: 'Healthy', status: 'Unknown', reason: 'NotReported' },
+  type: 'Healthy',
+  status: 'Unknown',
+  reason: 'NotReported',
   message: 'the proxy has never been connected',
 };
 

@@ -6,6 +6,7 @@ import { displayKey } from '../../../model/objects/object-key.ts';
 import type { WrittenPath } from '../../../model/text/field-path.ts';
 import { objectOf, textOf } from '../../../model/text/json.ts';
 import { rfc3339 } from '../../../model/text/time.ts';
+import { given } from '../../../model/values/given.ts';
 import type { Inbound } from '../model/dataplane.ts';
 import { networkingOf } from '../model/dataplane.ts';
 import type { HealthReport } from '../model/dataplane-health.ts';
@@ -50,7 +51,11 @@ export function dataplaneFacts(
   const { dataplane, connection, doubts } = value;
   const stale = staleness(value.from, sources.inputs);
   const fact = (kind: string, name: string, note: string, place: Place = {}): Fact => ({
-    ...{ type: 'fact', depth, kind, name, note },
+    type: 'fact',
+    depth,
+    kind,
+    name,
+    note,
     ...place,
   });
   return [
@@ -62,7 +67,7 @@ export function dataplaneFacts(
     ...(dataplane.gateway === undefined
       ? []
       : [fact('gateway', dataplane.gateway.service, `is ${dataplane.gateway.type}: its connection alone decides`)]),
-    ...inboundFacts(sources, value, { depth, ...(service === undefined ? {} : { service }) }),
+    ...inboundFacts(sources, value, { depth, ...given({ service }) }),
     ...bounded(
       dataplane.listeners.map(({ type, address, port, state }) =>
         fact('listener', `${type} ${hostPort(address, port)}`, state === 'Ready' ? 'is ready' : 'is not ready'),

@@ -50,7 +50,8 @@ function dataplaneEntity(sources: HealthSources, entry: Entry<DataplaneValue>): 
       ? []
       : [{ type: 'live', cluster: from.cluster, key: from.key, part: `is the data plane ${dataplane.name}` }];
   return {
-    ...{ name: dataplane.name, mesh: dataplane.mesh },
+    name: dataplane.name,
+    mesh: dataplane.mesh,
     ...(cluster === '' ? {} : { cluster }),
     ...(from.type === 'declared' ? { declaration: { kind: 'Dataplane', key: from.key } as const } : {}),
     explain: () => ({

@@ -85,8 +85,13 @@ export const health: Domain<HealthParts> = {
           },
           diagnostics: () => [...inClusters.diagnostics(), ...ownership.diagnostics()],
           entities: healthEntities({
-            ...{ inputs: core.inputs, declarations: core.declarations, reports, awaited: wait.awaited },
-            ...{ dataplanes, services, membersByService },
+            inputs: core.inputs,
+            declarations: core.declarations,
+            reports,
+            awaited: wait.awaited,
+            dataplanes,
+            services,
+            membersByService,
           }),
         },
       }),
@@ -107,7 +112,10 @@ function deriveLive(graph: Graph, { inputs, settings }: DomainCore, declared: De
   );
   const doubtful = graph.index('doubtfulPods', pods, ({ value }) => (value.doubts.length > 0 ? ['all'] : []));
   const warning = (reason: FindingReason, message: string): EngineDiagnostic => ({
-    ...{ severity: 'warning', reason, message, at: [] },
+    severity: 'warning',
+    reason,
+    message,
+    at: [],
   });
   return {
     live,
@@ -139,7 +147,10 @@ function nameIn(cluster: string, key: string): string {
 function doubtsOfPods(pods: readonly Entry<KnownDataplane>[]): readonly Doubt[] {
   const all = pods.flatMap(({ partition: cluster, key, value: { doubts } }) =>
     doubts.map(({ reason, text }) => ({
-      ...{ cluster, key, reason, text },
+      cluster,
+      key,
+      reason,
+      text,
       place: JSON.stringify([cluster, objectRefOf(key as ObjectKey).namespace, text]),
     })),
   );

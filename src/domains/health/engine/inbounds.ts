@@ -1,5 +1,6 @@
 import type { Collection, Derived, Entry, Graph, Reader } from '../../../engine/collections/types.ts';
 import { canonicalIp } from '../../../model/text/ip-address.ts';
+import { given } from '../../../model/values/given.ts';
 import { ZONE_TAG } from '../model/dataplane.ts';
 import { type DataplaneValue, isReady } from './dataplanes.ts';
 import { joined } from './joined.ts';
@@ -43,8 +44,14 @@ export function deriveInbounds(graph: Graph, dataplanes: Collection<DataplaneVal
         if (!isCounted(inbound)) return;
         const { service, address, port, otherAddresses, tags } = inbound;
         emit('', joined(mesh, service, name, cluster, String(position).padStart(4, '0')), {
-          ...{ mesh, service, dataplane: name, cluster, position, address, port },
-          ...(otherAddresses === undefined ? {} : { otherAddresses }),
+          mesh,
+          service,
+          dataplane: name,
+          cluster,
+          position,
+          address,
+          port,
+          ...given({ otherAddresses }),
           zone: tags[ZONE_TAG] ?? zone,
           isInSet: isReady(value, position),
         });

@@ -207,8 +207,14 @@ function inboundAt({ ips }: Pod, port: number, tags: Tags, causes: readonly NotR
   const isReady = causes.length === 0;
   const state = isReady ? 'Ready' : 'NotReady';
   return {
-    ...{ address, port, ...otherIps(ips, address), workload: { address, port } },
-    ...{ service: tags[SERVICE_TAG] ?? '', tags, state, ready: isReady },
+    address,
+    port,
+    ...otherIps(ips, address),
+    workload: { address, port },
+    service: tags[SERVICE_TAG] ?? '',
+    tags,
+    state,
+    ready: isReady,
   };
 }
 

@@ -51,7 +51,9 @@ export function readPod(key: ObjectKey, value: JsonObject): Pod {
   const status = objectOf(value.status);
   const statuses = [...objectsOf(status.containerStatuses), ...objectsOf(status.initContainerStatuses)];
   return {
-    ...{ key, namespace, name },
+    key,
+    namespace,
+    name,
     uid: textOf(metadata.uid),
     labels: textMembers(labelsOf(value)),
     ips: podIps(value),

@@ -2,6 +2,7 @@ import type { Collection, Derived, Graph, Reader } from '../../../engine/collect
 import type { LiveObject } from '../../../model/agent/agent.ts';
 import { type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
 import type { JsonValue } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 import type { HealthSettings } from '../model/settings.ts';
 import type { KnownDataplane, Uncounted } from './dataplanes.ts';
 import {
@@ -22,7 +23,7 @@ import { isDataplane, knownPod, type PodSettings } from './pod-dataplane.ts';
 
 /** The part of the policy that decides which Pods are data planes. */
 export function podSettings({ sidecars, podSelector }: HealthSettings): PodSettings {
-  return { sidecars, ...(podSelector === undefined ? {} : { podSelector }) };
+  return { sidecars, ...given({ podSelector }) };
 }
 
 /** What {@link derivePodDataplanes} reads. */

@@ -73,7 +73,8 @@ export function deriveServices(graph: Graph, dataplanes: Collection<DataplaneVal
       const count = (group: string): number => read.get(memberCounts, '', group) ?? 0;
       const online = count(memberGroup.online(mesh, name));
       emit('', key, {
-        ...{ mesh, name },
+        mesh,
+        name,
         status: online === 0 ? 'offline' : online === total ? 'online' : 'partially_degraded',
         type: typeOf(count, read, membersByService, { mesh, name, total }),
         dataplanes: { total, online },
@@ -97,10 +98,7 @@ function deriveMembers(graph: Graph, dataplanes: Collection<DataplaneValue>): De
       const { mesh, name } = dataplane;
       for (const [service, member] of servicesOf(dataplane)) {
         if (service === '') continue;
-        emit('', joined(mesh, service, name, cluster), {
-          ...{ mesh, service, ...member },
-          isOnline: status === 'Online',
-        });
+        emit('', joined(mesh, service, name, cluster), { mesh, service, ...member, isOnline: status === 'Online' });
       }
     },
   });

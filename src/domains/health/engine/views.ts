@@ -93,7 +93,10 @@ export function serviceRows(
 /** The row of a service. */
 export function serviceRow({ mesh, name, status, type, dataplanes, endpoints, zones }: ServiceValue): JsonObject {
   return {
-    ...{ mesh, name, status, serviceType: type },
+    mesh,
+    name,
+    status,
+    serviceType: type,
     dataplanes: { ...dataplanes, offline: dataplanes.total - dataplanes.online },
     endpoints: { ready: endpoints.ready, total: endpoints.total },
     zones,
@@ -112,7 +115,11 @@ export function endpointRows(
     (tags === undefined || hasTags(tagsOf(dataplanes, value), tags));
   const found = loadBalancingSet(inbounds).filter(isWanted);
   return found.map(({ value: { mesh, service, address, port, zone } }) => ({
-    ...{ mesh, service, address, port, weight: WEIGHT },
+    mesh,
+    service,
+    address,
+    port,
+    weight: WEIGHT,
     ...(zone === '' ? {} : { zone }),
   }));
 }

@@ -4,6 +4,7 @@ import type { FieldProblem } from '../../../manifest/problem.ts';
 import type { FieldPath } from '../../../model/text/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../../model/text/json.ts';
 import { camelCaseName, withCamelCaseNames } from '../../../model/text/proto-json.ts';
+import { given } from '../../../model/values/given.ts';
 import { type DeclaredDataplane, dataplaneIdOf, dataplaneLabels, dataplaneOf } from '../model/dataplane.ts';
 import { checkMesh, checkName } from './names.ts';
 import { checkSpec } from './networking.ts';
@@ -27,7 +28,7 @@ export function readDataplane(document: JsonObject): Decoded<DeclaredDataplane> 
   const id = dataplaneIdOf(plain);
   const metadata = 'type' in value ? { name, mesh: id.mesh } : { name, namespace };
   const { networking, probes } = ('type' in value ? value : { ...value.spec }) as unknown as JsonObject;
-  const spec = { networking, ...(probes === undefined ? {} : { probes }) };
+  const spec = { networking, ...given({ probes }) };
   const dataplane = dataplaneOf(spec, id, dataplaneLabels(plain));
   return { problems: all, metadata, mesh: id.mesh, value: { dataplane, spec } };
 }

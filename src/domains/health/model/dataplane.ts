@@ -10,6 +10,7 @@ import {
   textOf,
 } from '../../../model/text/json.ts';
 import { durationMs, enumNameOf, integerOf } from '../../../model/text/proto-json.ts';
+import { given } from '../../../model/values/given.ts';
 
 declare module '../../../model/fleet/desired.ts' {
   interface DeclarationValues {
@@ -205,8 +206,7 @@ function probeOf({ interval, timeout, unhealthyThreshold, healthyThreshold }: Js
   const intervalMs = durationMs(interval);
   const timeoutMs = durationMs(timeout);
   return {
-    ...(intervalMs === undefined ? {} : { intervalMs }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...given({ intervalMs, timeoutMs }),
     ...(isWritten(unhealthyThreshold) ? { unhealthyThreshold: integerOf(unhealthyThreshold) } : {}),
     ...(isWritten(healthyThreshold) ? { healthyThreshold: integerOf(healthyThreshold) } : {}),
   };

@@ -1,5 +1,6 @@
 import type { Input } from '../../../engine/collections/types.ts';
 import { createKeyedCount } from '../../../model/limits/keyed-limit.ts';
+import { given } from '../../../model/values/given.ts';
 import type { SharedRecord } from '../../../runtime/ledger/records.ts';
 import { fields, isFlag, isText, isTime } from '../../../runtime/ledger/shapes.ts';
 import type { Replica } from '../../../runtime/replica/replica.ts';
@@ -105,7 +106,7 @@ export function createDataplaneStreams(deps: StreamDeps) {
       const record = shared.get(key);
       if (record === undefined) return;
       const { rejected: _before, ...rest } = record;
-      shared.set(key, { ...rest, ...(reason === undefined ? {} : { rejected: reason }) });
+      shared.set(key, { ...rest, ...given({ rejected: reason }) });
     },
     forget: shared.delete,
     known: (): readonly string[] => [...shared.entries()].map(([key]) => key),

@@ -143,13 +143,19 @@ function createServer(
   const counts = createXdsCounts();
   const strangers = createLimitedLog(log, clock);
   const access = createAccess({
-    ...{ trust, clock, limits, mayStart: replica.hasCommitted },
+    trust,
+    clock,
+    limits,
+    mayStart: replica.hasCommitted,
     isDeclared: (key) => declared(key) !== undefined,
   });
   const { opened } = streams;
   const hds = createHds({ counts, clock, settings, declared, reports, opened });
   const endpoints = createEndpoints({
-    ...{ graph: engine.graph, health, clock, gatherMs: limits.gatherMs },
+    graph: engine.graph,
+    health,
+    clock,
+    gatherMs: limits.gatherMs,
     fromClusters: setup.endpointsFromClusters,
     isWanted: (service) => ads.isWanted(ENDPOINT_TYPE, service),
     changed: (services) => ads.changed(ENDPOINT_TYPE, services),

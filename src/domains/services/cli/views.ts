@@ -12,9 +12,12 @@ const MIRRORED_SERVICE_COLUMNS: readonly Column<JsonObject>[] = [
 ];
 
 const MIRRORED_SERVICES = listedKind<JsonObject>({
-  ...{ name: 'mirrored-services', words: ['mirrored-service', 'mirror', 'mirrors'] },
-  ...{ one: 'mirrored service', many: 'mirrored-services' },
-  ...{ what: 'every Service that is made known in other clusters', naming: OBJECT_NAMING },
+  name: 'mirrored-services',
+  words: ['mirrored-service', 'mirror', 'mirrors'],
+  one: 'mirrored service',
+  many: 'mirrored-services',
+  what: 'every Service that is made known in other clusters',
+  naming: OBJECT_NAMING,
   columns: MIRRORED_SERVICE_COLUMNS,
   ask: (api) => api.view('mirrored-services'),
   nameOf: ({ service }) => textOf(service),

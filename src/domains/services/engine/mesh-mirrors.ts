@@ -148,7 +148,10 @@ function meshSlice(
   const suffix = begin === 0 ? [] : [hexOf(begin)];
   return endpointSlice({
     name: meshName(mesh, service, String(port), family.toLowerCase(), ...suffix),
-    ...{ namespace, service: meshName(mesh, service), labels: meshLabels(mesh, service), addressType: family },
+    namespace,
+    service: meshName(mesh, service),
+    labels: meshLabels(mesh, service),
+    addressType: family,
     endpoints: addresses.flatMap((uses) => {
       const [first] = uses;
       if (first === undefined) return [];

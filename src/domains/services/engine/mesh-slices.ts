@@ -143,7 +143,8 @@ function deriveAddresses(graph: Graph, { declarations, declared, awaited, owners
         if (!isCounted(inbound) || service === '') continue;
         const { family, address } = sliceAddressOf(inbound.address);
         emit('', `${partKey({ mesh, service, port, family })}\u0000${joined(address)}`, {
-          ...{ address, position: Number.parseInt(sha256(address).slice(0, 8), 16) },
+          address,
+          position: Number.parseInt(sha256(address).slice(0, 8), 16),
           isReady: isReady(known, at),
           isAwaited: isWaiting && known.causes[at]?.every(({ type }) => type === 'unreported') === true,
           origin,

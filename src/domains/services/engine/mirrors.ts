@@ -103,7 +103,9 @@ export function deriveMirrors(
         ...(to.selectsNone ? (['to'] as const) : []),
       ];
       emit('', key, {
-        ...{ declared: declaration, unknownClusters, selectsNone },
+        declared: declaration,
+        unknownClusters,
+        selectsNone,
         from: from.clusters.filter(isInReach),
         to: to.clusters.filter(isInReach),
         outOfReach: [...new Set([...from.clusters, ...to.clusters])]

@@ -126,7 +126,10 @@ function deriveFindings(
 function mirroredRows(exports: Collection<Feed>, ofMeshes: Collection<MeshExport>): readonly JsonObject[] {
   return [
     ...entriesOf(exports).map(({ key, value: { from, to, mirror } }) => ({
-      ...{ service: displayKey(exportedObject(key)), from, to: to.join(', '), mirror },
+      service: displayKey(exportedObject(key)),
+      from,
+      to: to.join(', '),
+      mirror,
     })),
     ...entriesOf(ofMeshes).flatMap(({ value: { service, mesh, to, mirror, slice } }) =>
       slice === undefined ? [{ service, from: `mesh ${mesh}`, to: to.join(', '), mirror }] : [],

@@ -8,6 +8,7 @@ import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../../mod
 import { objectDigest } from '../../../model/text/digest.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/text/json.ts';
 import { matchesAnyName } from '../../../model/text/name-glob.ts';
+import { given } from '../../../model/values/given.ts';
 import { createSharing } from '../../../model/values/shared-values.ts';
 import type { MirrorCopy } from '../model/mirror.ts';
 import { labelValue, mirroredName } from './names.ts';
@@ -85,8 +86,12 @@ export function mirroredSlices(
   type Own = Pick<SliceParts, 'name' | 'annotations' | 'endpoints'>;
   const slice = ({ endpoints: its, ...own }: Own, of: readonly JsonObject[]): Translated =>
     endpointSlice({
-      ...{ ...own, namespace, service: mirroredName(cluster, serviceName) },
-      ...{ labels: labelsFor(cluster, serviceName), addressType, endpoints: its },
+      ...own,
+      namespace,
+      service: mirroredName(cluster, serviceName),
+      labels: labelsFor(cluster, serviceName),
+      addressType,
+      endpoints: its,
       ports: of.map((port) => picked(port, PORT)),
     });
   const mainName = mirroredName(cluster, name);
@@ -168,14 +173,15 @@ interface SliceParts {
 /** An EndpointSlice of a mirrored Service. */
 export function endpointSlice({ namespace, name, service, labels, annotations, ...content }: SliceParts): Translated {
   const metadata = {
-    ...{ name, namespace },
+    name,
+    namespace,
     labels: {
       ...labels,
       [SERVICE_NAME_LABEL]: service,
       // Without this label the cluster's controller takes the slice for its own and deletes it.
       'endpointslice.kubernetes.io/managed-by': 'fleetrelay.dev',
     },
-    ...(annotations === undefined ? {} : { annotations }),
+    ...given({ annotations }),
   };
   const group = 'discovery.k8s.io';
   return finished(group, { apiVersion: `${group}/v1`, kind: 'EndpointSlice', metadata, ...content });

@@ -13,7 +13,10 @@ export const readMirror = decoder(validate, ({ metadata, spec }, problems): Serv
   const { include = EVERY, exclude = SYSTEM } = spec.namespaces ?? {};
   const { labels = [], annotations = [] } = spec.copy ?? {};
   return {
-    ...{ name: metadata.name, from, to, serviceSelector },
+    name: metadata.name,
+    from,
+    to,
+    serviceSelector,
     namespaces: { include: sortedUnique(include), exclude: sortedUnique(exclude) },
     copy: { labels: sortedUnique(labels), annotations: sortedUnique(annotations) },
   };

@@ -19,14 +19,20 @@ export const crossplaneRules: Rules = {
 };
 
 /** Kinds that need no controller, or whose status only counts their users. */
-const STATIC: readonly string[] = [
-  ...['Composition', 'CompositionRevision', 'DeploymentRuntimeConfig', 'ControllerConfig', 'EnvironmentConfig'],
-  ...['ProviderConfig', 'ClusterProviderConfig', 'ProviderConfigUsage', 'StoreConfig', 'ImageConfig'],
-  ...['Lock', 'ManagedResourceActivationPolicy'],
-];
+const STATIC: readonly string[] = (
+  'Composition CompositionRevision DeploymentRuntimeConfig ControllerConfig EnvironmentConfig ' +
+  'ProviderConfig ClusterProviderConfig ProviderConfigUsage StoreConfig ImageConfig Lock ' +
+  'ManagedResourceActivationPolicy'
+).split(' ');
 
 const DONE: readonly string[] = [
-  ...['Ready', 'Healthy', 'RevisionHealthy', 'Offered', 'Established', 'ValidPipeline', 'Resolved'],
+  'Ready',
+  'Healthy',
+  'RevisionHealthy',
+  'Offered',
+  'Established',
+  'ValidPipeline',
+  'Resolved',
 ];
 
 function crossplaneHealth(live: Live): Found | undefined {

@@ -1,4 +1,5 @@
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../text/json.ts';
+import { given } from '../../values/given.ts';
 
 /** Stands for an address that an API server has chosen. */
 const ALLOCATED = '(allocated)';
@@ -22,7 +23,7 @@ export function keptOfService(live: JsonObject, after: JsonObject): JsonObject {
     ...after,
     spec: {
       ...newer,
-      ...(clusterIP === undefined ? {} : { clusterIP }),
+      ...given({ clusterIP }),
       ...(clusterIP === undefined ? {} : keptBeside(older, newer, ['ipFamilies', 'ipFamilyPolicy'])),
       ...(clusterIP === undefined || clusterIP !== older.clusterIP ? {} : keptBeside(older, newer, ['clusterIPs'])),
       ...(isChecked(newer)
@@ -65,5 +66,5 @@ function portName({ port, protocol = 'TCP' }: JsonObject): string {
 }
 
 function defined(value: { readonly nodePort: JsonValue | undefined }): JsonObject {
-  return value.nodePort === undefined ? {} : { nodePort: value.nodePort };
+  return given({ nodePort: value.nodePort });
 }

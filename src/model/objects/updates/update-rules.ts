@@ -23,8 +23,12 @@ export interface UpdateRule {
 
 /** What can change of the Pods of a Job that has not begun. */
 const SUSPENDED = [
-  ...['spec.template.metadata.annotations', 'spec.template.metadata.labels', 'spec.template.spec.affinity'],
-  ...['spec.template.spec.nodeSelector', 'spec.template.spec.schedulingGates', 'spec.template.spec.tolerations'],
+  'spec.template.metadata.annotations',
+  'spec.template.metadata.labels',
+  'spec.template.spec.affinity',
+  'spec.template.spec.nodeSelector',
+  'spec.template.spec.schedulingGates',
+  'spec.template.spec.tolerations',
 ];
 
 const TEMPLATE = 'spec.template.spec';
@@ -125,8 +129,13 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
   'apps/StatefulSet': {
     fixed: ['spec'],
     except: [
-      ...['spec.minReadySeconds', 'spec.ordinals', 'spec.persistentVolumeClaimRetentionPolicy', 'spec.replicas'],
-      ...['spec.revisionHistoryLimit', 'spec.template', 'spec.updateStrategy'],
+      'spec.minReadySeconds',
+      'spec.ordinals',
+      'spec.persistentVolumeClaimRetentionPolicy',
+      'spec.replicas',
+      'spec.revisionHistoryLimit',
+      'spec.template',
+      'spec.updateStrategy',
     ],
     defaults: [
       ...HISTORY,
@@ -154,8 +163,14 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
   },
   'batch/Job': {
     fixed: [
-      ...['spec.backoffLimitPerIndex', 'spec.completionMode', 'spec.completions', 'spec.managedBy'],
-      ...['spec.podFailurePolicy', 'spec.selector', 'spec.successPolicy', 'spec.template'],
+      'spec.backoffLimitPerIndex',
+      'spec.completionMode',
+      'spec.completions',
+      'spec.managedBy',
+      'spec.podFailurePolicy',
+      'spec.selector',
+      'spec.successPolicy',
+      'spec.template',
     ],
     defaults: within('spec', JOB),
     kept: keptOfJob,
@@ -163,8 +178,14 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
   '/PersistentVolume': {
     fixed: ['spec'],
     except: [
-      ...['spec.accessModes', 'spec.capacity', 'spec.claimRef', 'spec.mountOptions', 'spec.nodeAffinity'],
-      ...['spec.persistentVolumeReclaimPolicy', 'spec.storageClassName', 'spec.volumeAttributesClassName'],
+      'spec.accessModes',
+      'spec.capacity',
+      'spec.claimRef',
+      'spec.mountOptions',
+      'spec.nodeAffinity',
+      'spec.persistentVolumeReclaimPolicy',
+      'spec.storageClassName',
+      'spec.volumeAttributesClassName',
     ],
     once: ['spec.nodeAffinity'],
     defaults: [
@@ -247,7 +268,11 @@ export const UPDATE_RULES: Readonly<Record<string, UpdateRule>> = {
   'resource.k8s.io/ResourceClaimTemplate': { fixed: ['spec'] },
   'resource.k8s.io/ResourceSlice': {
     fixed: [
-      ...['spec.allNodes', 'spec.driver', 'spec.nodeName', 'spec.nodeSelector', 'spec.perDeviceNodeSelection'],
+      'spec.allNodes',
+      'spec.driver',
+      'spec.nodeName',
+      'spec.nodeSelector',
+      'spec.perDeviceNodeSelection',
       'spec.pool.name',
     ],
   },

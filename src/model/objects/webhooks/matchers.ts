@@ -1,3 +1,5 @@
+import { given } from '../../values/given.ts';
+
 /** Labels of an object or of its namespace. */
 type Labels = Readonly<Record<string, string>>;
 
@@ -51,8 +53,14 @@ const ROWS: readonly Row[] = [
   {
     versions: ['apps/v1', 'apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
     resources: [
-      ...['controllerrevisions', 'daemonsets', 'daemonsets/status', 'deployments', 'deployments/scale'],
-      ...['replicasets', 'replicasets/status', 'replicasets/scale'],
+      'controllerrevisions',
+      'daemonsets',
+      'daemonsets/status',
+      'deployments',
+      'deployments/scale',
+      'replicasets',
+      'replicasets/status',
+      'replicasets/scale',
     ],
     namespaces: [KUBE_SYSTEM],
   },
@@ -107,10 +115,7 @@ function matchersOf({ versions, resources, isClusterScoped = false, namespaces, 
       (namespaces ?? [undefined]).map((namespaceLabels): Matcher => {
         const [group = '', version = ''] = apiVersion.split('/');
         const [resource = '', subresource = ''] = written.split('/');
-        const labels = {
-          ...(namespaceLabels === undefined ? {} : { namespaceLabels }),
-          ...(objectLabels === undefined ? {} : { objectLabels }),
-        };
+        const labels = { ...given({ namespaceLabels, objectLabels }) };
         return { group, version, resource, subresource, isClusterScoped, ...labels };
       }),
     ),

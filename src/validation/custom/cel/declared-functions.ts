@@ -35,9 +35,16 @@ export const declaredFunctions: ReadonlySet<string> = new Set(
 
 /** Macros that the parser of the library leaves as calls, with the numbers of their arguments. */
 const MACROS: Readonly<Record<string, readonly number[]>> = {
-  ...{ all: [3], exists: [3], existsOne: [3], exists_one: [3] },
-  ...{ transformList: [3, 4], transformMap: [3, 4], transformMapEntry: [3, 4] },
-  ...{ sortBy: [2], optMap: [2], optFlatMap: [2] },
+  all: [3],
+  exists: [3],
+  existsOne: [3],
+  exists_one: [3],
+  transformList: [3, 4],
+  transformMap: [3, 4],
+  transformMapEntry: [3, 4],
+  sortBy: [2],
+  optMap: [2],
+  optFlatMap: [2],
 };
 
 /** The functions that only selectors of devices have. */

@@ -61,7 +61,12 @@ export function fold(loop: {
 export function bind(name: string, value: Expr, body: Expr): Expr {
   const step = ident(name);
   return fold({
-    ...{ variable: '@unused', range: list(), accumulator: name, init: value },
-    ...{ condition: bool(false), step, result: body },
+    variable: '@unused',
+    range: list(),
+    accumulator: name,
+    init: value,
+    condition: bool(false),
+    step,
+    result: body,
   });
 }

@@ -62,10 +62,12 @@ function faultOf(environment: Environment, source: string, fields: FieldScope | 
 }
 
 /** Functions and operators whose value is never a boolean. */
-const NO_BOOLEANS: ReadonlySet<string> = new Set([
-  ...['_+_', '_-_', '_*_', '_/_', '_%_', '-_', 'size', 'int', 'uint', 'double', 'string', 'timestamp', 'duration'],
-  ...['filter', 'map', 'split', 'join', 'lowerAscii', 'upperAscii', 'trim', 'replace', 'substring', 'indexOf'],
-]);
+const NO_BOOLEANS: ReadonlySet<string> = new Set(
+  (
+    '_+_ _-_ _*_ _/_ _%_ -_ size int uint double string timestamp duration filter map split join lowerAscii ' +
+    'upperAscii trim replace substring indexOf'
+  ).split(' '),
+);
 
 /** Whether the value is certainly neither true nor false. */
 function isNoBoolean(expr: Expr, fields: FieldScope | undefined): boolean {

@@ -27,18 +27,14 @@ interface Rewritten {
 }
 
 /** The names of types, and of the namespaces of functions. */
-const CONSTANTS: ReadonlySet<string> = new Set([
-  ...['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type'],
-  'optional_type',
-  // The packages of the types of times, and of addresses.
-  ...['google', 'net'],
-]);
+const CONSTANTS: ReadonlySet<string> = new Set(
+  'int uint double bool string bytes list map null_type type optional_type google net'.split(' '),
+);
 
 /** Functions whose value is optional for every target. */
-const MAKES_OPTIONAL: ReadonlySet<string> = new Set([
-  ...['optional.of', 'optional.none', 'optional.ofNonZeroValue', 'format.named', 'validate', 'first', 'last', 'or'],
-  ...['optMap', 'optFlatMap'],
-]);
+const MAKES_OPTIONAL: ReadonlySet<string> = new Set(
+  'optional.of optional.none optional.ofNonZeroValue format.named validate first last or optMap optFlatMap'.split(' '),
+);
 
 /** Operators that the planner of the library evaluates itself. */
 const PLANNED: ReadonlySet<string> = new Set(['_[_]', '_?_:_', '_&&_', '_||_', '@not_strictly_false']);
@@ -231,7 +227,11 @@ function quantifier(name: string, range: Expr, variable: string, predicate: Expr
   const isAll = name === 'all';
   const condition = call('@not_strictly_false', isAll ? accumulator : call('!_', accumulator));
   return fold({
-    ...{ variable, range: call('@range', range), accumulator: '@decided', init: bool(isAll), result: accumulator },
+    variable,
+    range: call('@range', range),
+    accumulator: '@decided',
+    init: bool(isAll),
+    result: accumulator,
     condition: counted([predicate], condition),
     step: call(isAll ? '_&&_' : '_||_', accumulator, predicate),
   });
@@ -242,7 +242,11 @@ function collect(range: Expr, variable: string, value: Expr, predicate?: Expr): 
   const accumulator = ident('@collected');
   const pushed = call('@push', accumulator, value);
   return fold({
-    ...{ variable, range: call('@range', range), accumulator: '@collected', init: list(), result: accumulator },
+    variable,
+    range: call('@range', range),
+    accumulator: '@collected',
+    init: list(),
+    result: accumulator,
     condition: counted([value, ...(predicate === undefined ? [] : [predicate])], bool(true)),
     step: predicate === undefined ? pushed : call('_?_:_', predicate, pushed, accumulator),
   });

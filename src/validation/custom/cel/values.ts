@@ -141,10 +141,12 @@ function convertList(
 }
 
 /** Fields of these names have another name in rules, and keep their own behind a dot. */
-export const RESERVED: ReadonlySet<string> = new Set([
-  ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import'],
-  ...['let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
-]);
+export const RESERVED: ReadonlySet<string> = new Set(
+  (
+    'true false null in as break const continue else for function if import let loop package namespace return ' +
+    'var void while'
+  ).split(' '),
+);
 
 const ESCAPES: readonly (readonly [part: string, escaped: string])[] = [
   ['__', '__underscores__'],
@@ -177,8 +179,16 @@ function convertText(format: string | undefined, text: string): CelValue {
 }
 
 const UNITS: Readonly<Record<string, bigint>> = {
-  ...{ ns: 1n, us: 1_000n, µs: 1_000n, μs: 1_000n, ms: 1_000_000n, s: 1_000_000_000n },
-  ...{ m: 60_000_000_000n, h: 3_600_000_000_000n, d: 86_400_000_000_000n, w: 604_800_000_000_000n },
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+  d: 86_400_000_000_000n,
+  w: 604_800_000_000_000n,
 };
 
 /** Longer ones are no amount of time that can be computed with. */

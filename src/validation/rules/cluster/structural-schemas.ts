@@ -10,18 +10,20 @@ const LOGIC = ['allOf', 'anyOf', 'oneOf'] as const;
 const UNSUPPORTED = ['$ref', 'additionalItems', 'definitions', 'dependencies', 'id', 'patternProperties'];
 
 /** What the root of a schema may have if the status is a subresource. */
-const AT_ROOT_WITH_STATUS: ReadonlySet<string> = new Set([
-  ...['description', 'type', 'format', 'title', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
-  ...['maxLength', 'minLength', 'pattern', 'maxItems', 'minItems', 'uniqueItems', 'multipleOf', 'required', 'items'],
-  ...['properties', 'externalDocs', 'example', 'x-kubernetes-preserve-unknown-fields', 'x-kubernetes-validations'],
-]);
+const AT_ROOT_WITH_STATUS: ReadonlySet<string> = new Set(
+  (
+    'description type format title maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength ' +
+    'pattern maxItems minItems uniqueItems multipleOf required items properties externalDocs example ' +
+    'x-kubernetes-preserve-unknown-fields x-kubernetes-validations'
+  ).split(' '),
+);
 
 /** What a schema below allOf, anyOf, oneOf and not must not have. */
-const NOT_NESTED = [
-  ...['additionalProperties', 'default', 'title', 'description', 'nullable', 'x-kubernetes-preserve-unknown-fields'],
-  ...['x-kubernetes-embedded-resource', 'x-kubernetes-int-or-string', 'x-kubernetes-list-map-keys'],
-  ...['x-kubernetes-list-type', 'x-kubernetes-map-type', 'x-kubernetes-validations'],
-];
+const NOT_NESTED = (
+  'additionalProperties default title description nullable x-kubernetes-preserve-unknown-fields ' +
+  'x-kubernetes-embedded-resource x-kubernetes-int-or-string x-kubernetes-list-map-keys ' +
+  'x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-validations'
+).split(' ');
 
 /**
  * Checks that the schema of a version is structural, as an API server demands.

@@ -1,3 +1,4 @@
+import { given } from '../../../model/values/given.ts';
 import { didYouMean, type FieldProblem } from '../../../manifest/problem.ts';
 import type { FindingReason } from '../../../model/fleet/diagnostic.ts';
 import { quote } from '../../../model/fleet/ids.ts';
@@ -177,16 +178,14 @@ export class Field<Step extends string | number = string | number> {
     { hint, atKey, isMissing = false, severity = 'error', since, until }: ReportOptions = {},
   ): void {
     const { path } = this;
-    this.problems.push({
-      severity,
+    this.problems.push({ severity,
       reason,
       message,
       path,
       ...(isMissing ? { missing: path } : {}),
-      ...(hint === undefined ? {} : { hint }),
+      ...given({ hint }),
       ...(atKey === true ? { atKey } : {}),
-      ...(since === undefined ? {} : { since }),
-      ...(until === undefined ? {} : { until }),
+      ...given({ since, until }),
     });
     if (this.problems.length >= MOST_PROBLEMS) throw new EnoughProblems();
   }

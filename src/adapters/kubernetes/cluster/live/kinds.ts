@@ -132,7 +132,12 @@ function adjust(state: State, resource: ApiResource): boolean {
 function begin(state: State, resource: ApiResource, plan: KindPlan): void {
   const { deps, store, reading, autoscaled, connections, news } = state;
   const options: FollowingOptions = {
-    ...{ deps, store, reading, autoscaled, connections, news },
+    deps,
+    store,
+    reading,
+    autoscaled,
+    connections,
+    news,
     admits: (entry) => admits(entry, state.settings),
     confine: () => {
       const name = nameOfKind(resource);

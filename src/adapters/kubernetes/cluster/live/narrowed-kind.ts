@@ -55,8 +55,18 @@ interface State {
  */
 export function followNarrowedKind(options: FollowingOptions, resource: ApiResource, plan: NarrowedPlan): NarrowedKind {
   const state: State = {
-    ...{ options, resource, plan, parts: new Map(), byNamespace: new Map(), waiting: new Set(), listing: new Set() },
-    ...{ takes: takerOf(plan.entries), division: UNDIVIDED, everywhere: undefined, isAsking: false, isStopped: false },
+    options,
+    resource,
+    plan,
+    parts: new Map(),
+    byNamespace: new Map(),
+    waiting: new Set(),
+    listing: new Set(),
+    takes: takerOf(plan.entries),
+    division: UNDIVIDED,
+    everywhere: undefined,
+    isAsking: false,
+    isStopped: false,
   };
   divide(state);
   ask(state);

@@ -4,6 +4,7 @@ import type { KubeClient } from '../../../../adapters/kubernetes/api/types.ts';
 import { LEASES } from '../../../../adapters/kubernetes/lease.ts';
 import { metadataOf } from '../../../../model/objects/object-key.ts';
 import { type JsonObject, objectsOf, textOf } from '../../../../model/text/json.ts';
+import { given } from '../../../../model/values/given.ts';
 import type { FoundLeases } from '../../ports/care-api.ts';
 
 const LISTS_AT_ONCE = 4;
@@ -24,7 +25,7 @@ export async function listLeases(client: KubeClient, namespaces: readonly string
     }
   };
   await Promise.all(Array.from({ length: LISTS_AT_ONCE }, work));
-  return { leases, refused, ...(unanswered === undefined ? {} : { unanswered }) };
+  return { leases, refused, ...given({ unanswered }) };
 }
 
 interface Failure {

@@ -34,8 +34,13 @@ const KEPT: Readonly<Record<string, Readonly<Record<string, KeptFields>>>> = {
     MachineDeployment: {
       spec: ['paused', 'replicas'],
       status: [
-        ...['conditions', 'failedMachines', 'observedGeneration', 'preservedFailedReplicas', 'readyReplicas'],
-        ...['replicas', 'updatedReplicas'],
+        'conditions',
+        'failedMachines',
+        'observedGeneration',
+        'preservedFailedReplicas',
+        'readyReplicas',
+        'replicas',
+        'updatedReplicas',
       ],
     },
   },

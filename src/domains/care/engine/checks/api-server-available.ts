@@ -14,7 +14,8 @@ export function deriveApiServerAvailable(graph: Graph, reads: Reads): Derived<Fi
     name: 'apiServerAvailable',
     reads: [reads.agents, reads.live, reads.kinds],
     good: {
-      ...{ outcome: 'good', reason: 'HealthzRequestSucceeded' },
+      outcome: 'good',
+      reason: 'HealthzRequestSucceeded',
       message: 'API server /healthz endpoint responded with success status code.',
     },
     whileDown: () => DOWN,
@@ -23,7 +24,8 @@ export function deriveApiServerAvailable(graph: Graph, reads: Reads): Derived<Fi
 }
 
 const DOWN: Finding = {
-  ...{ outcome: 'failed', reason: 'APIServerDown' },
+  outcome: 'failed',
+  reason: 'APIServerDown',
   message: 'Could not reach API server during client initialization.',
 };
 

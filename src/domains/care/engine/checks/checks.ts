@@ -51,10 +51,17 @@ export function deriveChecks(graph: Graph, core: Reads) {
   ];
   const deadlines: readonly Derived<Deadline>[] = [managedResources.deadlines];
   const collections: readonly Derived<unknown>[] = [
-    ...[gates, components.components, tunnelPods.pods],
-    ...[leases.leases, leases.leasesOfNodes, leases.leaseNumbers, ...nodes.collections],
-    ...[...extensions.collections, ...labelled.collections],
-    ...[...managedResources.collections, ...findings],
+    gates,
+    components.components,
+    tunnelPods.pods,
+    leases.leases,
+    leases.leasesOfNodes,
+    leases.leaseNumbers,
+    ...nodes.collections,
+    ...extensions.collections,
+    ...labelled.collections,
+    ...managedResources.collections,
+    ...findings,
   ];
   return { gates, apiServer, machines, findings, deadlines, collections };
 }

@@ -29,10 +29,7 @@ export function deriveControlPlaneHealthy(graph: Graph, reads: Reads): Derived<F
     type: TYPE,
     name: 'controlPlaneHealthy',
     reads: [...partsRead(reads), reads.agents],
-    good: {
-      ...{ outcome: 'good', reason: 'ControlPlaneRunning' },
-      message: 'All control plane components are healthy.',
-    },
+    good: { outcome: 'good', reason: 'ControlPlaneRunning', message: 'All control plane components are healthy.' },
     rules: (read, shoot) => {
       const controlPlane = controlPlaneOf(shoot);
       if (controlPlane !== undefined) return seedFindings(read, reads, shoot, controlPlane);
@@ -64,7 +61,8 @@ function requiredDeployments({ pools, hasVerticalPodAutoscaler }: BoundShoot): r
   const canScale = pools.some(({ minimum, maximum }) => maximum > minimum);
   return [
     ...always,
-    ...['kube-scheduler', 'machine-controller-manager'],
+    'kube-scheduler',
+    'machine-controller-manager',
     ...(canScale ? ['cluster-autoscaler'] : []),
     ...(hasVerticalPodAutoscaler ? ['vpa-admission-controller', 'vpa-recommender', 'vpa-updater'] : []),
   ];

@@ -23,7 +23,8 @@ export function deriveObservabilityComponentsHealthy(graph: Graph, reads: Reads)
     name: 'observabilityComponentsHealthy',
     reads: partsRead(reads),
     good: {
-      ...{ outcome: 'good', reason: 'ObservabilityComponentsRunning' },
+      outcome: 'good',
+      reason: 'ObservabilityComponentsRunning',
       message: 'All observability components are healthy.',
     },
     rules: (read, shoot) => findings(read, reads, shoot),

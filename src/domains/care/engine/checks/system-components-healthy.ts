@@ -34,10 +34,7 @@ export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Deriv
       reads.preserving,
       reads.unreadyDaemonPods,
     ],
-    good: {
-      ...{ outcome: 'good', reason: 'SystemComponentsRunning' },
-      message: 'All system components are healthy.',
-    },
+    good: { outcome: 'good', reason: 'SystemComponentsRunning', message: 'All system components are healthy.' },
     whileDown: notChecked,
     rules: (read, shoot) => findings(read, reads, shoot),
   });

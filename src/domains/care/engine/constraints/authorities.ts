@@ -177,7 +177,8 @@ function unreadable(place: string): string {
 }
 
 const GOOD: Finding = {
-  ...{ outcome: 'good', reason: 'NoExpiringCACertificates' },
+  outcome: 'good',
+  reason: 'NoExpiringCACertificates',
   message: `All CA certificates are still valid for at least ${LEAST_VALIDITY}.`,
 };
 

@@ -70,14 +70,12 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
   const definitions = deriveDefinitionFindings(graph, reads);
   const { rotations, deadlines: ofRotations } = deriveCredentialsRotations(graph, reads);
   const seedReads: SeedReads = { ...reads, ignored: indexIgnoredResources(graph, reads) };
+  const states = [sleepers, clusters, agents, snapshots, observed, apiServer, absences, elapsed];
+  const found = [webhooks.findings, authorities.findings, definitions.findings];
   const constraints: Derived<readonly Judged[]> = graph.derive<BoundShoot, readonly Judged[]>({
     name: 'shootConstraints',
     from: bindings,
-    reads: [
-      ...[sleepers, clusters, agents, snapshots, observed, apiServer, absences, elapsed],
-      ...[webhooks.findings, authorities.findings, definitions.findings],
-      ...[rotations, ...seedReadsOf(seedReads)],
-    ],
+    reads: [...states, ...found, rotations, ...seedReadsOf(seedReads)],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       if (shoot.isIgnored) return;
@@ -94,13 +92,11 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
       } else emit('', key, findingsOf(read, key, shoot, status?.fields ?? {}).map(asConstraint));
     },
   });
+  const ofDefinitions = [definitions.problems, definitions.findings, rotations];
   return {
     constraints,
     deadlines: [authorities.deadlines, ofRotations],
-    collections: [
-      ...[webhooks.problems, webhooks.findings, definitions.problems, definitions.findings],
-      ...[rotations, ...authorities.collections, constraints],
-    ],
+    collections: [webhooks.problems, webhooks.findings, ...ofDefinitions, ...authorities.collections, constraints],
   };
 
   /** Nothing reads the cluster of a Shoot that sleeps, or that another Shoot has. */
@@ -153,10 +149,12 @@ function unlessGood(type: string, finding: Finding | undefined): readonly Typed[
 }
 
 const SLEEPS: Finding = {
-  ...{ outcome: 'good', reason: 'ConstraintNotChecked' },
+  outcome: 'good',
+  reason: 'ConstraintNotChecked',
   message: 'Shoot cluster has been hibernated.',
 };
 const DOWN: Finding = {
-  ...{ outcome: 'failed', reason: 'ConstraintNotChecked' },
+  outcome: 'failed',
+  reason: 'ConstraintNotChecked',
   message: 'Shoot control plane is not running at the moment.',
 };

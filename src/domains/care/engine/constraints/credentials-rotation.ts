@@ -91,7 +91,8 @@ function deadlineKey(shoot: string): string {
 }
 
 const PREVENTED: Finding = {
-  ...{ outcome: 'failed', reason: 'MaintenanceWindowDuringHibernation' },
+  outcome: 'failed',
+  reason: 'MaintenanceWindowDuringHibernation',
   message:
     'The key that encrypts etcd is older than its rotation period, but the Shoot sleeps in its next maintenance, so that the key is not rotated by itself: change the maintenance window or the hibernation schedules so that the Shoot is awake then',
 };

@@ -63,6 +63,7 @@ function isProblematic({ spec, status }: JsonObject): boolean {
 }
 
 const GOOD: Finding = {
-  ...{ outcome: 'good', reason: `No${PROBLEMATIC_DEFINITIONS}` },
+  outcome: 'good',
+  reason: `No${PROBLEMATIC_DEFINITIONS}`,
   message: 'No CRDs with multiple stored versions have a conversion webhook configured.',
 };

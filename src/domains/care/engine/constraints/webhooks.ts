@@ -56,6 +56,7 @@ export function deriveWebhookFindings(graph: Graph, reads: Reads) {
 }
 
 const GOOD: Finding = {
-  ...{ outcome: 'good', reason: 'NoProblematicWebhooks' },
+  outcome: 'good',
+  reason: 'NoProblematicWebhooks',
   message: 'All webhooks are properly configured.',
 };

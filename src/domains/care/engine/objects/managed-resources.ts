@@ -7,6 +7,7 @@ import { labelsOf, type ObjectKey, objectRefOf } from '../../../../model/objects
 import { formatGoDuration } from '../../../../model/text/go-duration.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf } from '../../../../model/text/json.ts';
 import { parseRfc3339 } from '../../../../model/text/time.ts';
+import { given } from '../../../../model/values/given.ts';
 import type { ShootCondition } from '../../model/shoot.ts';
 import { CARE } from '../absences.ts';
 import { bounded } from '../bounded-text.ts';
@@ -65,7 +66,7 @@ export function deriveManagedResources(graph: Graph, { live, elapsed, settings }
       const until = Math.ceil((since + most) / 1000);
       const isStuck = hasPassed(read, elapsed, CARE, deadlineKey(cluster, key), until);
       const problem = isStuck ? stuck(name, most) : missing;
-      emit(cluster, key, { feeds, until, ...(problem === undefined ? {} : { problem }) });
+      emit(cluster, key, { feeds, until, ...given({ problem }) });
     },
   });
   const unhealthy = graph.index('unhealthyManagedResources', verdicts, ({ partition: cluster, key, value }) => {

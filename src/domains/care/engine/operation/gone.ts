@@ -33,7 +33,10 @@ export function deriveGoneShoots(graph: Graph, { observed, agents, sources, bind
       const [agent] = read.first(byId, textOf(clusterIdentity), 1);
       const declared = { spec: { seedName: textOf(seedName) } };
       emit('', key, {
-        ...{ ...shootOf({ namespace, name }, declared), namespace, name, isDeleted: true },
+        ...shootOf({ namespace, name }, declared),
+        namespace,
+        name,
+        isDeleted: true,
         cluster: agent?.key ?? name,
         controlPlaneNamespace: textOf(technicalID),
       });

@@ -1,3 +1,4 @@
+import { given } from '../../../../model/values/given.ts';
 import type { LastError, LastOperation, WrittenError } from '../written-operation.ts';
 import { boundedErrors, isComplete, stopsRetries } from './errors.ts';
 import { joinLists, NO_TASKS, type Task, type TaskList } from './tasks.ts';
@@ -150,7 +151,7 @@ function begin(situation: Situation): Outcome {
   const asked = last?.state === 'Succeeded' || last?.state === 'Failed' ? askFor(last, isRequested, operation) : {};
   if (isShown && operation?.state !== 'Pending') return { ...start(situation), ...asked };
   const cycle = isOver(operation) ? {} : { cycleStart: null };
-  return { ...(operation === undefined ? {} : { operation }), errors, ...cycle, ...asked };
+  return { ...given({ operation }), errors, ...cycle, ...asked };
 }
 
 function askFor(
@@ -301,7 +302,7 @@ function errorsOf({ errors, foreign, tasks, errorOf }: Situation, wrong: TaskLis
     if (!entries.has(taskID)) count += 1;
     // Without news of the task, what was known of it holds.
     else if (task.progress.since !== undefined) continue;
-    entries.set(taskID, { description, codes, ...(taskID === undefined ? {} : { taskID }) });
+    entries.set(taskID, { description, codes, ...given({ taskID }) });
   }
   return boundedErrors([...entries.values()], count);
 }

@@ -4,6 +4,7 @@ import type { EngineInputs } from '../../../../engine/inputs.ts';
 import { problemOfWebhook } from '../../../../model/objects/webhooks/problematic.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/text/json.ts';
 import { parseRfc3339 } from '../../../../model/text/time.ts';
+import { given } from '../../../../model/values/given.ts';
 import type { BoundShoot } from '../binding.ts';
 import { WEBHOOK_KINDS } from '../constraints/webhooks.ts';
 import { careSettingsOf } from '../settings.ts';
@@ -60,26 +61,24 @@ interface AllReads extends OperationReads {
 export function deriveOperations(
   graph: Graph,
   { progress }: AfterProgress,
-  given: OperationReads,
+  parts: OperationReads,
 ): Derived<ShootOperation> {
-  const tasks = deriveTaskIndexes(graph, progress, deriveTaskClusters(graph, given));
-  const webhooks = graph.index('problematicWebhooksByName', given.live, ({ partition: cluster, key, value }) =>
+  const tasks = deriveTaskIndexes(graph, progress, deriveTaskClusters(graph, parts));
+  const webhooks = graph.index('problematicWebhooksByName', parts.live, ({ partition: cluster, key, value }) =>
     WEBHOOK_KINDS.some((kind) => key.startsWith(`${kind}/`))
       ? objectsOf(value.value.webhooks)
           .filter((webhook) => problemOfWebhook(webhook) !== undefined)
           .map(({ name }) => `${cluster}/${textOf(name)}`)
       : [],
   );
-  const reads: AllReads = { ...given, tasks, webhooks };
-  const { clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer } = given;
+  const reads: AllReads = { ...parts, tasks, webhooks };
+  const { clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer } = parts;
+  const states = [clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer, webhooks];
+  const requests = [parts.extensionErrors, parts.declaredRequests, parts.answeredRequests, parts.suspended];
   return graph.derive<BoundShoot, ShootOperation>({
     name: 'operationsOfShoots',
-    from: [given.bindings, given.gone],
-    reads: [
-      ...[clusters, agents, snapshots, observed, elapsed, results, settings, hibernated, apiServer, webhooks],
-      ...[given.extensionErrors, given.declaredRequests, given.answeredRequests, given.suspended],
-      ...[given.fleet, tasks.byPlace, tasks.failing, tasks.seconds],
-    ],
+    from: [parts.bindings, parts.gone],
+    reads: [...states, ...requests, parts.fleet, tasks.byPlace, tasks.failing, tasks.seconds],
     seesAll: true,
     compute: ({ key, value: shoot }, read, emit) => {
       if (!shoot.isIgnored) emit('', key, operationOf(read, key, shoot, reads));
@@ -119,7 +118,11 @@ function operationOf(read: Reader, key: string, shoot: BoundShoot, reads: AllRea
   );
   const declared = read.get(reads.declaredRequests, '', key);
   const situation: Situation = {
-    ...{ last, errors, type, tasks, passed },
+    last,
+    errors,
+    type,
+    tasks,
+    passed,
     cycleStart: textOf(fields.retryCycleStartTime),
     obstacle: operationObstacle(read, shoot, fields, last, reads),
     isAsleep: shoot.wantsHibernation && read.get(reads.hibernated, '', key) === true,
@@ -134,7 +137,7 @@ function operationOf(read: Reader, key: string, shoot: BoundShoot, reads: AllRea
     foreign: extensionErrorsOf(read, reads.extensionErrors, seed, shoot.controlPlaneNamespace),
   };
   const seedName = type === 'Migrate' || (type === 'Delete' && before !== '') ? before : seed;
-  return { ...nextOperation(situation), ...(seedName === undefined ? {} : { seedName }) };
+  return { ...nextOperation(situation), ...given({ seedName }) };
 }
 
 /** `leaves`: the Seed that the control plane leaves; then only what is there counts. */

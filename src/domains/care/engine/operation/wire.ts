@@ -23,15 +23,13 @@ export function wireOperations(graph: Graph, { inputs, declarations }: DomainCor
   const answeredRequests = graph.input<AnsweredRequest>('answeredRequests');
   const { errors, byNamespace: extensionErrors } = deriveExtensionErrors(graph, inputs);
   const gone = deriveGoneShoots(graph, { ...inputs, ...given });
-  const reads: OperationReads = {
-    ...inputs,
-    ...given,
-    gone,
-    ...{ declaredRequests, answeredRequests, extensionErrors },
-  };
+  const reads: OperationReads = { ...inputs, ...given, gone, declaredRequests, answeredRequests, extensionErrors };
   const tries = deriveTries(graph, reads);
   return {
-    ...{ declaredRequests, answeredRequests, gone, tries },
+    declaredRequests,
+    answeredRequests,
+    gone,
+    tries,
     collections: [declaredRequests, errors, gone, tries] as readonly Derived<unknown>[],
     deadlines: deriveOperationDeadlines(graph, { ...reads, byCluster: given.byCluster }),
     inputs: {

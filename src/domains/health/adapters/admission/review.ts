@@ -7,6 +7,7 @@ import {
   objectOf,
   textOf,
 } from '../../../../model/text/json.ts';
+import { given } from '../../../../model/values/given.ts';
 import { ok, problem, type Result } from '../../../../model/values/result.ts';
 import { isOptedOut } from '../../probes/opt-in.ts';
 import { type RewriteOptions, rewritePod } from '../../probes/rewrite-pod.ts';
@@ -46,7 +47,7 @@ export function reviewPod(body: JsonValue | undefined, options: ReviewOptions): 
   if (uid === '' || uid.length > MOST_UID) return problem('request.uid is no text of 1 to 128 characters');
   const answered = (result: InjectionResult, response: JsonObject, message?: string): Result<ReviewAnswer> => {
     const review = { apiVersion: VERSION, kind: 'AdmissionReview', response: { uid, ...response } };
-    return ok({ result, review, ...(message === undefined ? {} : { message }) });
+    return ok({ result, review, ...given({ message }) });
   };
   const denied = (result: InjectionResult, message: string): Result<ReviewAnswer> =>
     answered(result, { allowed: false, status: { code: 400, reason: 'BadRequest', message } }, message);

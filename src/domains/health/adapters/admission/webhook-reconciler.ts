@@ -3,6 +3,7 @@ import type { KubeAnswer, KubeClient, KubeRequest } from '../../../../adapters/k
 import { answerText } from '../../../../adapters/kubernetes/inventory/requests.ts';
 import { rootsText } from '../../../../adapters/tls/own-authority.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../../model/text/json.ts';
+import { given } from '../../../../model/values/given.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { Log } from '../../../../ports/log.ts';
 import type { InjectorSettings } from '../../model/injector-settings.ts';
@@ -82,7 +83,7 @@ export function createWebhookReconciler(
 
   async function tell(term: KubeClient, caBundle: string | undefined): Promise<boolean> {
     const name = options.configuration;
-    const fields = { failurePolicy: settings().failurePolicy, ...(caBundle === undefined ? {} : { caBundle }) };
+    const fields = { failurePolicy: settings().failurePolicy, ...given({ caBundle }) };
     const kept = await keepConfiguration({ client: term, log }, name, fields);
     if (kept === 'missing' && isConfigured !== false) {
       log.warn('there is no MutatingWebhookConfiguration for the webhook: no Pod is rewritten', { name });

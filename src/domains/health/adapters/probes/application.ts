@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { given } from '../../../../model/values/given.ts';
 
 /** The Pod whose applications are asked. */
 export interface Application {
@@ -10,5 +11,5 @@ export interface Application {
 
 /** Opens a TCP connection to a port of the Pod. Port 0 fails, as every port on which no application listens. */
 export function connectTo({ address, sourceAddress }: Application, port: number): Socket {
-  return connect({ host: address, port, ...(sourceAddress === undefined ? {} : { localAddress: sourceAddress }) });
+  return connect({ host: address, port, ...given({ localAddress: sourceAddress }) });
 }

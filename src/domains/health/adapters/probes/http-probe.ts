@@ -1,5 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
 import { isIPv6 } from 'node:net';
+import { given } from '../../../../model/values/given.ts';
 import { type ProbeOutcome, unhealthy } from '../../probes/outcome.ts';
 import type { HttpTarget } from '../../probes/target.ts';
 import type { Application } from './application.ts';
@@ -58,7 +59,7 @@ async function answerTo(
     method: 'GET',
     headers: ['Host', host ?? `${urlHost(address)}:${port}`, ...headers],
     agent: false,
-    ...(sourceAddress === undefined ? {} : { localAddress: sourceAddress }),
+    ...given({ localAddress: sourceAddress }),
     maxHeaderSize: MAX_HEADER_BYTES,
     // Only the status is of interest, and the kubelet also accepts answers that are not quite correct.
     insecureHTTPParser: true,

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { limitConnections } from '../../../../http/connections.ts';
+import { given } from '../../../../model/values/given.ts';
 import type { Log } from '../../../../ports/log.ts';
 import { PROBE_HEADER_PREFIX } from '../../probes/headers.ts';
 import { answerOf, type ProbeOutcome } from '../../probes/outcome.ts';
@@ -78,7 +79,7 @@ export function virtualRequests(deps: ProbeProxyDeps, list: ProbeList): RequestL
     if (virtual === undefined) return conclude(deps, response, 'http', { type: 'unknown', status: 404 });
     const { port, host, timeoutSeconds } = virtual;
     const path = url.slice(`/${port}`.length);
-    const target = { type: 'http', port, path, scheme: 'HTTP', ...(host === undefined ? {} : { host }) } as const;
+    const target = { type: 'http', port, path, scheme: 'HTTP', ...given({ host }) } as const;
     return pass(deps, request, response, { target, timeoutSeconds });
   };
 }

@@ -50,7 +50,9 @@ export function fixedCluster(
   discovery: 'STATIC' | 'STRICT_DNS' = 'STATIC',
 ): JsonObject {
   return {
-    ...{ name, type: discovery, connect_timeout: CONNECT_TIMEOUT },
+    name,
+    type: discovery,
+    connect_timeout: CONNECT_TIMEOUT,
     load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address: socketOf(at) } }] }] },
   };
 }
@@ -58,7 +60,9 @@ export function fixedCluster(
 /** A cluster that gets the endpoints of a service by EDS. */
 export function serviceCluster(name: string, service: string): JsonObject {
   return {
-    ...{ name, type: 'EDS', connect_timeout: CONNECT_TIMEOUT },
+    name,
+    type: 'EDS',
+    connect_timeout: CONNECT_TIMEOUT,
     eds_cluster_config: { service_name: service, eds_config: { ads: {}, resource_api_version: 'V3' } },
   };
 }

@@ -21,7 +21,9 @@ const HTTP_FILTER = 'envoy.extensions.filters.http';
 
 /** The gRPC service of the server. */
 export const SERVER_SOURCE: JsonObject = {
-  ...{ api_type: 'GRPC', transport_api_version: 'V3', set_node_on_first_message_only: true },
+  api_type: 'GRPC',
+  transport_api_version: 'V3',
+  set_node_on_first_message_only: true,
   grpc_services: [{ envoy_grpc: { cluster_name: SERVER_CLUSTER } }],
 };
 

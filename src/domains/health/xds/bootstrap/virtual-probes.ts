@@ -20,10 +20,7 @@ export function virtualProbeParts(
     route_config: { name: NAME, virtual_hosts: [{ name: NAME, domains: ['*'], routes }] },
     http_filters: [extension('envoy.filters.http.router', 'envoy.extensions.filters.http.router.v3.Router', {})],
   });
-  return {
-    listeners: [listener(NAME, { address, port: integerOf(probes.port) }, filter)],
-    ...{ clusters: [], warnings: [] },
-  };
+  return { listeners: [listener(NAME, { address, port: integerOf(probes.port) }, filter)], clusters: [], warnings: [] };
 }
 
 /** Who probes a port that no inbound has is sent to the application itself, as in Kuma. */

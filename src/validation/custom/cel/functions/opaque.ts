@@ -25,7 +25,9 @@ export function createOpaqueTypes(): {
   const { LABEL_OPTIONAL: label } = { LABEL_OPTIONAL: FieldDescriptorProto_Label.OPTIONAL };
   const field = { name: 'text', jsonName: 'text', number: 1, type: FieldDescriptorProto_Type.STRING, label };
   const file = create(FileDescriptorProtoSchema, {
-    ...{ name: 'kubernetes.proto', package: 'kubernetes', syntax: 'proto3' },
+    name: 'kubernetes.proto',
+    package: 'kubernetes',
+    syntax: 'proto3',
     messageType: NAMES.map((name) => ({ name, field: [field] })),
   });
   const registry = createFileRegistry(file, () => undefined);

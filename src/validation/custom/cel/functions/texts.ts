@@ -74,8 +74,16 @@ export function textFunctions(meter: Meter): readonly MeteredFunction[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are escaped
 const QUOTED = /[\0\u0007-\r"\\]/g;
 const QUOTES: Readonly<Record<string, string>> = {
-  ...{ '\0': '\\0', '\u0007': '\\a', '\b': '\\b', '\t': '\\t', '\n': '\\n', '\v': '\\v', '\f': '\\f', '\r': '\\r' },
-  ...{ '"': '\\"', '\\': '\\\\' },
+  '\0': '\\0',
+  '\u0007': '\\a',
+  '\b': '\\b',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\v': '\\v',
+  '\f': '\\f',
+  '\r': '\\r',
+  '"': '\\"',
+  '\\': '\\\\',
 };
 
 /** How often a text that is not empty occurs in another one, without overlapping; at most `limit`, if that is not negative. */

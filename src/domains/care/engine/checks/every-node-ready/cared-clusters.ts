@@ -1,4 +1,5 @@
 import type { Contribution, Derived, Graph, Reader } from '../../../../../engine/collections/types.ts';
+import { given } from '../../../../../model/values/given.ts';
 import type { BoundShoot } from '../../binding.ts';
 import type { PoolConfig } from './pool-configs.ts';
 
@@ -51,7 +52,7 @@ export function deriveCaredClusters(
       const poolWith = ({ name, kubernetesVersion }: BoundShoot['pools'][number]): PoolOfNodes => {
         // The last of several Secrets of a pool counts.
         const config = seed === undefined ? undefined : read.get(configs, cluster, name)?.at(-1)?.value;
-        return { name, kubernetesVersion, ...(config === undefined ? {} : { config }) };
+        return { name, kubernetesVersion, ...given({ config }) };
       };
       const [first] = shoot.pools;
       if (seed === undefined && first !== undefined) emit(cluster, FIRST, poolWith(first));

@@ -54,7 +54,10 @@ export function createLook(read: Reader, shoot: BoundShoot, reads: NodeReads): L
   const { verdicts, verdictCounts, labelCounts } = reads.nodes;
   const labelled = (label?: string): number => read.get(labelCounts, '', labelGroup(cluster, label)) ?? 0;
   return {
-    ...{ read, reads, cluster, shoot },
+    read,
+    reads,
+    cluster,
+    shoot,
     first: (group, count, pool) => read.first(verdicts, nodeGroup(cluster, group, pool), count),
     count: (group, pool) => read.get(verdictCounts, '', nodeGroup(cluster, group, pool)) ?? 0,
     nodesOf: (pool) => labelled(pool) + (seed === undefined && pool === pools[0]?.name ? labelled() : 0),

@@ -1,4 +1,5 @@
 import type { Entry } from '../../../../../engine/collections/types.ts';
+import { given } from '../../../../../model/values/given.ts';
 import type { WorkerPool } from '../../../model/shoot.ts';
 import { namespaceObstacle } from '../../visibility.ts';
 import { poolOf } from './cared-clusters.ts';
@@ -38,7 +39,7 @@ function problemsOfPool(look: Look, { name: pool }: WorkerPool, isSeen: boolean)
   return {
     count: look.count('config', pool),
     first: nodes.flatMap(({ value }) => value.config ?? []),
-    ...(nodes[0] === undefined ? {} : { cause: nodes[0] }),
+    ...given({ cause: nodes[0] }),
   };
 }
 
