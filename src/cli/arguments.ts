@@ -5,9 +5,8 @@ import { MOST_ENROLMENT_SECONDS } from '../model/fleet/enrolment.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/fleet/ids.ts';
 import type { LabelSelector } from '../model/objects/label-selector.ts';
 import { parseLabelSelector } from '../model/objects/label-selector-text.ts';
-import { parseGoDuration } from '../model/text/go-duration.ts';
+import { durationMs, parseGoDuration } from '../model/text/go-duration.ts';
 import { suggestion } from '../model/text/messages.ts';
-import { durationMs } from '../model/text/proto-json.ts';
 import { parseRfc3339 } from '../model/text/time.ts';
 import { ok, problem, type Result } from '../model/values/result.ts';
 import {

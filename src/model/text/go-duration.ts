@@ -1,6 +1,8 @@
 import { ok, problem, type Result } from '../values/result.ts';
+import type { JsonValue } from './json.ts';
 
-const NANOSECONDS: Readonly<Record<string, bigint>> = {
+/** The units of durations of Go. */
+export const NANOSECONDS: Readonly<Record<string, bigint>> = {
   ns: 1n,
   us: 1_000n,
   // The micro sign and the Greek letter.
@@ -44,6 +46,12 @@ export function parseGoDuration(text: string): Result<number> {
   // Whole milliseconds stay exact.
   const milliseconds = Number(nanoseconds / 1_000_000n) + Number(nanoseconds % 1_000_000n) / 1e6;
   return ok(sign === '-' ? -milliseconds : milliseconds);
+}
+
+/** The milliseconds of a duration of Go (`1m30s`); undefined if the value is none. */
+export function durationMs(value: JsonValue | undefined): number | undefined {
+  const read = typeof value === 'string' ? parseGoDuration(value) : undefined;
+  return read?.ok === true ? read.value : undefined;
 }
 
 /**

@@ -44,27 +44,3 @@ export function enumNameOf<Name extends string>(
   if (typeof value === 'number') return names[value];
   return Object.values(names).find((name) => name === value);
 }
-
-const NANOSECONDS: Readonly<Record<string, number>> = {
-  ns: 1,
-  us: 1e3,
-  µs: 1e3,
-  μs: 1e3,
-  ms: 1e6,
-  s: 1e9,
-  m: 60e9,
-  h: 3600e9,
-};
-
-/** The milliseconds of a duration of Go (`1m30s`); undefined if the value is none. */
-export function durationMs(value: JsonValue | undefined): number | undefined {
-  const match =
-    typeof value === 'string' ? /^([-+]?)(0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(value) : null;
-  if (match === null) return undefined;
-  const [, sign, parts = ''] = match;
-  let nanoseconds = 0;
-  for (const [, amount, unit = ''] of parts.matchAll(/([\d.]+)([a-zµμ]+)/g)) {
-    nanoseconds += Number(amount) * (NANOSECONDS[unit] ?? 0);
-  }
-  return ((sign === '-' ? -1 : 1) * nanoseconds) / 1e6;
-}

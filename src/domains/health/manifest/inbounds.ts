@@ -1,8 +1,9 @@
 import { type FieldProblem, fieldWarning } from '../../../manifest/problem.ts';
 import type { FieldPath } from '../../../model/text/field-path.ts';
+import { durationMs } from '../../../model/text/go-duration.ts';
 import { isAddress, parseStrictIp } from '../../../model/text/ip-address.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../../../model/text/json.ts';
-import { durationMs, integerOf } from '../../../model/text/proto-json.ts';
+import { integerOf } from '../../../model/text/proto-json.ts';
 import { checkInboundService, checkInboundTags, checkProtocol } from './tags.ts';
 import { checkIp, checkPort, fieldName, violation } from './violations.ts';
 

@@ -1,5 +1,6 @@
 import { labelsOf, metadataOf } from '../../../model/objects/object-key.ts';
 import type { FieldPath } from '../../../model/text/field-path.ts';
+import { durationMs } from '../../../model/text/go-duration.ts';
 import { parseStrictIp } from '../../../model/text/ip-address.ts';
 import {
   isJsonObject,
@@ -9,7 +10,7 @@ import {
   objectsOf,
   textOf,
 } from '../../../model/text/json.ts';
-import { durationMs, enumNameOf, integerOf } from '../../../model/text/proto-json.ts';
+import { enumNameOf, integerOf } from '../../../model/text/proto-json.ts';
 import { given } from '../../../model/values/given.ts';
 
 declare module '../../../model/fleet/desired.ts' {

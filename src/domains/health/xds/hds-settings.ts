@@ -1,4 +1,4 @@
-import { durationMs } from '../../../model/text/proto-json.ts';
+import { durationMs } from '../../../model/text/go-duration.ts';
 
 /** How Envoys check health and report it. All durations are milliseconds above 0. */
 export interface HdsSettings {

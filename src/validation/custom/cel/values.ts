@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
 import { DurationSchema, TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { FieldPath } from '../../../model/text/field-path.ts';
+import { NANOSECONDS } from '../../../model/text/go-duration.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/text/json.ts';
 import type { Meter } from '../../values/meter.ts';
 import type { Schema } from '../../values/schema.ts';
@@ -179,14 +180,7 @@ function convertText(format: string | undefined, text: string): CelValue {
 }
 
 const UNITS: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  μs: 1_000n,
-  ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
+  ...NANOSECONDS,
   d: 86_400_000_000_000n,
   w: 604_800_000_000_000n,
 };

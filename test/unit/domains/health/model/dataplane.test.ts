@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { dataplaneIdOf, dataplaneOf, declaredReadiness } from '../../../../../src/domains/health/model/dataplane.ts';
+import { durationMs } from '../../../../../src/model/text/go-duration.ts';
 import type { JsonObject, JsonValue } from '../../../../../src/model/text/json.ts';
-import { durationMs, integerOf, withCamelCaseNames } from '../../../../../src/model/text/proto-json.ts';
+import { integerOf, withCamelCaseNames } from '../../../../../src/model/text/proto-json.ts';
 
 const ID = { mesh: 'default', name: 'web' };
 
@@ -151,7 +152,7 @@ describe('the JSON form of Protocol Buffers', () => {
 
   it('reads a hostile duration in linear time', () => {
     expect(durationMs(`${'1'.repeat(1_000_000)}x`)).toBeUndefined();
-    expect(durationMs('1h'.repeat(100_000))).toBe(360_000_000_000);
+    expect(durationMs('1h'.repeat(100_000))).toBeUndefined();
   });
 
   it.each<[JsonValue | undefined, number]>([

@@ -1,4 +1,4 @@
-import { compareVersions, isSameMinorFrom, parseVersion } from '../../../model/semantic-version.ts';
+import { compareVersions, isSameMinorFrom, parseLooseVersion } from '../../../../../model/text/semantic-version.ts';
 import { bounded } from '../../bounded-text.ts';
 import { notChecked } from '../../visibility.ts';
 import { causedBy, failed, nodeName, type PoolRule } from './look.ts';
@@ -9,18 +9,19 @@ import type { KubeletProblem } from './node-verdict.ts';
  * is compared if the Node reports no version or the pool has none.
  */
 export function kubeletProblem(version: string, desired: string): KubeletProblem | undefined {
-  const wanted = parseVersion(desired);
+  const wanted = parseLooseVersion(desired);
   if (version === '' || wanted === undefined) return undefined;
-  const found = parseVersion(version);
+  const found = parseLooseVersion(version);
   if (found === undefined) return { type: 'unparsable', version: bounded(version) };
   // A version without a patch stands for all patches of its minor version.
-  const isOlder = !found.isPartial && isSameMinorFrom(found, wanted) && compareVersions(found, wanted) !== 0;
+  const isWhole = version.split('.', 3).length === 3;
+  const isOlder = isWhole && isSameMinorFrom(found, wanted) && compareVersions(found, wanted) !== 0;
   return isOlder ? { type: 'older', version: bounded(version) } : undefined;
 }
 
 /** The kubelets of a pool have to be as new as the pool says. Source: Gardener's CheckNodes. */
 export const kubeletsAreUpToDate: PoolRule = (look, { name: pool, kubernetesVersion: desired }) => {
-  if (desired !== '' && parseVersion(desired) === undefined) {
+  if (desired !== '' && parseLooseVersion(desired) === undefined) {
     return notChecked(`the Kubernetes version "${bounded(desired)}" of worker pool "${pool}" is no version`);
   }
   const [first] = look.first('kubelet', 1, pool);

@@ -2,24 +2,37 @@ import { describe, expect, it } from 'vitest';
 import {
   compareVersions,
   isSameMinorFrom,
+  parseLooseVersion,
   parseVersion,
-} from '../../../../../src/domains/care/model/semantic-version.ts';
+} from '../../../../src/model/text/semantic-version.ts';
 
-const version = (text: string) => parseVersion(text) ?? expect.fail(`${text} is no version`);
+const version = (text: string) => parseLooseVersion(text) ?? expect.fail(`${text} is no version`);
 
 describe('versions', () => {
   it('are read with and without a "v", a prerelease and build metadata', () => {
-    const plain = { major: 1, minor: 33, patch: 2, prerelease: [], isPartial: false };
-    expect(parseVersion('1.33.2')).toEqual(plain);
-    expect(parseVersion('v1.33.2+k3s1')).toEqual(plain);
-    expect(parseVersion('v1.33.2-gke.1+build.7')).toEqual({ ...plain, prerelease: ['gke', '1'] });
-    expect(parseVersion('1.33')).toEqual({ ...plain, patch: 0, isPartial: true });
+    const plain = { major: 1n, minor: 33n, patch: 2n, prerelease: [] };
+    expect(parseLooseVersion('1.33.2')).toEqual(plain);
+    expect(parseLooseVersion('v1.33.2+k3s1')).toEqual(plain);
+    expect(parseLooseVersion('v1.33.2-gke.1+build.7')).toEqual({ ...plain, prerelease: ['gke', '1'] });
+    expect(parseLooseVersion('1.33')).toEqual({ ...plain, patch: 0n });
   });
 
-  it.each(['', 'v', '1.33.2.1', 'one', '1.33.2-', '-1', '1..2', '9999999999.0.0', `1.0.0-${'a'.repeat(200)}`])(
-    '%j is none',
-    (text) => expect(parseVersion(text)).toBeUndefined(),
-  );
+  it.each(['v1.33.2', '1.33', '01.33.2', '1.33.2 '])('%j is written loosely', (text) => {
+    expect(parseVersion(text)).toBeUndefined();
+  });
+
+  it.each([
+    '',
+    'v',
+    '1.33.2.1',
+    'one',
+    '1.33.2-',
+    '-1',
+    '1..2',
+    '99999999999999999999.0.0',
+    '1.0.0-01',
+    `1.0.0-${'a'.repeat(200)}`,
+  ])('%j is none', (text) => expect(parseLooseVersion(text)).toBeUndefined());
 
   it('are ordered as by Semantic Versioning', () => {
     const ordered = [
@@ -28,6 +41,7 @@ describe('versions', () => {
     ];
     const sorted = [...ordered].reverse().sort((a, b) => compareVersions(version(a), version(b)));
     expect(sorted).toEqual(ordered);
+    expect(compareVersions(version('1.0.0-9'), version('1.0.0-99999999999999999999'))).toBeLessThan(0);
     expect(compareVersions(version('v1.33.2+k3s1'), version('1.33.2'))).toBe(0);
   });
 
