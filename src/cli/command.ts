@@ -6,7 +6,7 @@ import type { Api } from './api.ts';
 import { type ApiOptions, withApiOptions } from './api-options.ts';
 import { oneOf } from './arguments.ts';
 import { EXIT, type ExitCode, refuseUsage } from './exit-codes.ts';
-import { type Answer, FORMATS, type Formats, type TextOutput } from './output.ts';
+import { type CommandAnswer, FORMATS, type Formats, type TextOutput } from './output.ts';
 
 /** The process that a command runs in. */
 export interface ProcessContext {
@@ -86,7 +86,9 @@ export class CliCommand extends Command {
   }
 
   /** Adds `-o table|json|yaml`, and the action: prints the answer of `run`, and exits with its code. */
-  answers<Flags, Words extends readonly unknown[]>(run: (flags: Flags, ...words: Words) => Promise<Answer>): this {
+  answers<Flags, Words extends readonly unknown[]>(
+    run: (flags: Flags, ...words: Words) => Promise<CommandAnswer>,
+  ): this {
     return this.answersIn(FORMATS, run);
   }
 
@@ -108,8 +110,8 @@ export class CliCommand extends Command {
 
   /** As {@link answers}, for a command that asks the server: adds the options of the API. */
   asks<Flags, Words extends readonly unknown[]>(
-    run: (api: Api, flags: Flags & ApiOptions, ...words: Words) => Promise<Answer>,
-    formats: Formats<Answer> = FORMATS,
+    run: (api: Api, flags: Flags & ApiOptions, ...words: Words) => Promise<CommandAnswer>,
+    formats: Formats<CommandAnswer> = FORMATS,
   ): this {
     return withApiOptions(this).answersIn(formats, async (flags: Flags & ApiOptions, ...words: Words) => {
       // Imported here: commands that ask no server do not load what asks one.

@@ -16,7 +16,7 @@ export interface TextOutput {
 }
 
 /** What a command prints at its end. */
-export interface Answer {
+export interface CommandAnswer {
   /** Printed as JSON or YAML for programs. */
   readonly value: unknown;
   /** Writes the same for people. */
@@ -32,20 +32,21 @@ export interface Answer {
 }
 
 /** The answer of a command that has written all it had to say. */
-export const WRITTEN: Answer = { value: null, table: () => undefined, isWritten: true };
+export const WRITTEN: CommandAnswer = { value: null, table: () => undefined, isWritten: true };
 
 /** The formats of a command: how each writes an answer. The first is the default. */
 export type Formats<Shown> = Readonly<Record<string, (out: TextOutput, shown: Shown) => void | Promise<void>>>;
 
-const json = (out: TextOutput, { value }: Pick<Answer, 'value'>): void => out.write(`${printableJson(value, 2)}\n`);
+const json = (out: TextOutput, { value }: Pick<CommandAnswer, 'value'>): void =>
+  out.write(`${printableJson(value, 2)}\n`);
 
-const yaml = async (out: TextOutput, { value }: Pick<Answer, 'value'>): Promise<void> => {
+const yaml = async (out: TextOutput, { value }: Pick<CommandAnswer, 'value'>): Promise<void> => {
   const { dump } = await import('js-yaml');
   out.write(dump(value, { noRefs: true, lineWidth: -1, skipInvalid: true }));
 };
 
 /** The formats of most commands. */
-export const FORMATS = { table: (out, { table }) => table(out), json, yaml } as const satisfies Formats<Answer>;
+export const FORMATS = { table: (out, { table }) => table(out), json, yaml } as const satisfies Formats<CommandAnswer>;
 
 /** The formats of a command that lists: `wide` has more columns. */
 export const LIST_FORMATS = {
@@ -53,13 +54,13 @@ export const LIST_FORMATS = {
   wide: (out, { table, wide = table }) => wide(out),
   json,
   yaml,
-} as const satisfies Formats<Answer>;
+} as const satisfies Formats<CommandAnswer>;
 
 /** The formats of a command whose rows have names. */
 export const NAME_FORMATS = {
   ...LIST_FORMATS,
   name: (out, { names = [] }) => out.write([...new Set(names)].map((name) => `${printable(name)}\n`).join('')),
-} as const satisfies Formats<Answer>;
+} as const satisfies Formats<CommandAnswer>;
 
 /** Writes rows as they come in a format for programs: JSON one after the other, YAML as documents of a stream. */
 export async function writeInTurn(out: TextOutput, output: string, values: readonly unknown[]): Promise<void> {
@@ -73,7 +74,7 @@ export async function writeInTurn(out: TextOutput, output: string, values: reado
 }
 
 /** The formats of a command that prints a document for a program. */
-export const DOCUMENT_FORMATS = { yaml, json } as const satisfies Formats<Omit<Answer, 'table'>>;
+export const DOCUMENT_FORMATS = { yaml, json } as const satisfies Formats<Omit<CommandAnswer, 'table'>>;
 
 /** What a text means; its colour follows from it. */
 export type Tone = 'good' | 'bad' | 'warn' | 'faint' | 'strong';
@@ -130,7 +131,7 @@ export function listAnswer<Row>(
   rows: readonly Row[],
   none: string,
   value: unknown = rows,
-): Answer {
+): CommandAnswer {
   const write = (isWide: boolean) => (out: TextOutput) =>
     rows.length === 0 ? out.write(`${none}\n`) : writeTable(out, columns, rows, { isWide });
   return { value, table: write(false), wide: write(true) };

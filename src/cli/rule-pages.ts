@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import { findings } from '../model/fleet/findings.ts';
 import { suggestion } from '../model/text/messages.ts';
 import { CliError, EXIT } from './exit-codes.ts';
-import { type Answer, styled, type TextOutput } from './output.ts';
+import { type CommandAnswer, styled, type TextOutput } from './output.ts';
 
 /**
  * Returns the page of a finding by its code, the number of the code or its reason, in any case: `FR2003`, `2003`,
  * `UnknownField`. Undefined: the text is none of them. Rejects with a {@link CliError} if no finding has the code.
  */
-export async function ruleAnswer(text: string): Promise<Answer | undefined> {
+export async function ruleAnswer(text: string): Promise<CommandAnswer | undefined> {
   const word = text.toLowerCase();
   const isCode = /^(?:fr)?\d+$/.test(word);
   const code = `FR${word.replace('fr', '')}`;

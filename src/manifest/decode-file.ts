@@ -27,7 +27,7 @@ import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits, MAX_FINDINGS } from './limits.ts';
 import { didYouMean, type FieldProblem, fieldError, fieldWarning, typeWord } from './problem.ts';
-import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
+import { type FileDocuments, type FileFinding, inOrder, isClean, readFile } from './read-file.ts';
 import { createJudging, createScalarWarnings, withSafeFix } from './safe-fixes.ts';
 import { encryptedProblem, isJsonSchema, noManifest, SOPS_VALUE } from './tool-files.ts';
 
@@ -85,7 +85,7 @@ export function decodedSize(file: FileDocuments, documents: number): DecodedSize
 function decodeDocuments(
   file: FileDocuments,
   options: CheckOptions,
-  findings: Finding[],
+  findings: FileFinding[],
 ): { readonly documents: readonly SourceDocument[]; readonly read: number } {
   const documents: SourceDocument[] = [];
   let read = 0;
@@ -120,7 +120,7 @@ interface CheckOptions extends Required<Pick<DecodeOptions, 'decoders' | 'limits
 export function* checkDocuments(
   file: FileDocuments,
   { decoders, limits, check, fixes: wantsFixes, skips, ignores, severity = 'error' }: CheckOptions,
-  findings: Finding[],
+  findings: FileFinding[],
 ): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean; readonly size?: ObjectSize }> {
   // Which of two equal keys is meant must be known before anything else is changed.
   const mustNotChange = findings.some(({ diagnostic }) => diagnostic.reason === 'DuplicateKey');

@@ -1,7 +1,7 @@
 import type { DecodedFile } from '../model/fleet/desired.ts';
 import { type Diagnostic, diagnosticOf, type FindingReason } from '../model/fleet/diagnostic.ts';
 import type { FieldProblem } from './problem.ts';
-import { type FileDocuments, type Finding, isClean } from './read-file.ts';
+import { type FileDocuments, type FileFinding, isClean } from './read-file.ts';
 import { FOREIGN_REASONS, isToolFileName, namedOfOtherTool, noManifestFile, toolFile } from './tool-files.ts';
 
 /** Whether the finding is of a document for another tool, and not yet an error. */
@@ -32,7 +32,7 @@ export function foreignProblem({ path, documents, findings }: FileDocuments): Fi
 }
 
 /** The findings about the text of a file; of a file for another tool there is one alone, if it has no document to place it at. */
-export function findingsOf(file: FileDocuments): readonly Finding[] {
+export function findingsOf(file: FileDocuments): readonly FileFinding[] {
   const { documents, findings } = file;
   const foreign = foreignProblem(file);
   if (foreign === undefined) return findings;

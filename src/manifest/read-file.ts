@@ -18,9 +18,9 @@ export interface FileDocuments {
   readonly path: string;
   /** Without syntax errors. */
   readonly documents: readonly YamlDocument[];
-  readonly findings: readonly Finding[];
+  readonly findings: readonly FileFinding[];
   /** The finding at the place of the field. If its message shows a value as read, it also names the value as written. */
-  place(document: YamlDocument, problem: FieldProblem): Finding;
+  place(document: YamlDocument, problem: FieldProblem): FileFinding;
   /** The size of a document's value. */
   sizeOf(document: YamlDocument): ValueSize;
   /** The location of the key or the value of a field; of its nearest parent if the field is missing. */
@@ -28,7 +28,7 @@ export interface FileDocuments {
 }
 
 /** A diagnostic, and its offset in the text for sorting. */
-export interface Finding {
+export interface FileFinding {
   readonly diagnostic: Diagnostic;
   readonly offset: number;
 }
@@ -52,12 +52,12 @@ export function readFile(path: string, bytes: Uint8Array, limits: DecodeLimits):
 }
 
 /** The diagnostics in the order of the text. */
-export function inOrder(findings: readonly Finding[]): readonly Diagnostic[] {
+export function inOrder(findings: readonly FileFinding[]): readonly Diagnostic[] {
   return findings.toSorted((a, b) => a.offset - b.offset).map((finding) => finding.diagnostic);
 }
 
 /** Whether no finding is an error. */
-export function isClean(findings: readonly Finding[]): boolean {
+export function isClean(findings: readonly FileFinding[]): boolean {
   return findings.every((finding) => finding.diagnostic.severity !== 'error');
 }
 
@@ -81,7 +81,7 @@ function withPlaces(path: string, text: string, parsed: YamlReading): FileDocume
     lines ??= createLineIndex(text);
     return { path, ...lines.position(offset) };
   }
-  function at(problem: TextProblem | FieldProblem, offset: number): Finding {
+  function at(problem: TextProblem | FieldProblem, offset: number): FileFinding {
     const { severity, reason, message, hint } = problem;
     const about = { severity, reason, message, ...given({ hint }) };
     return { offset, diagnostic: diagnosticOf({ ...about, at: locationOf(offset) }) };

@@ -22,7 +22,7 @@ import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
 import { type FieldProblem, fieldError, type Refuse } from './problem.ts';
 import { readPullRequests } from './pull-requests.ts';
-import { type Finding, inOrder, isClean, readFile } from './read-file.ts';
+import { type FileFinding, inOrder, isClean, readFile } from './read-file.ts';
 import { repositoryProblem, subFolderProblem } from './repository-address.ts';
 import { readCredentials, readLogin, secretOf } from './secret-references.ts';
 import { isReplicaAddress, parseRedisNode, REPLICA_ADDRESS } from './server-address.ts';
@@ -50,7 +50,7 @@ export interface DecodedRelayConfig extends Pick<ReadRelayConfig, 'document' | '
  */
 export function decodeRelayConfig(path: string, bytes: Uint8Array, absolute?: Absolute): DecodedRelayConfig {
   const file = readFile(path, bytes, defaultDecodeLimits);
-  const findings: Finding[] = [...file.findings];
+  const findings: FileFinding[] = [...file.findings];
   const [document, extra] = file.documents.filter(({ value }) => value !== null);
   if (!isClean(findings)) return { diagnostics: inOrder(findings) };
   if (document === undefined) {

@@ -4,7 +4,7 @@ import type { YamlDocument } from './compose-documents.ts';
 import { addQuotes } from './field-edits.ts';
 import { type ScalarAt, scalarsIn } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
-import type { Finding } from './read-file.ts';
+import type { FileFinding } from './read-file.ts';
 
 /** Most such scalars of a file that are checked: each costs a check of its manifest. All warnings stay if there are more. */
 const MAX_SCALARS = 1_000;
@@ -17,8 +17,8 @@ const MAX_SCALARS = 1_000;
  * @param findings of the YAML text; changed in place
  * @param fixes whether to add fixes
  */
-export function createScalarWarnings(findings: Finding[], fixes: boolean) {
-  const byOffset = new Map<number, Finding>();
+export function createScalarWarnings(findings: FileFinding[], fixes: boolean) {
+  const byOffset = new Map<number, FileFinding>();
   for (const finding of findings) {
     if (finding.diagnostic.reason === 'YamlVersionsDiffer') byOffset.set(finding.offset, finding);
   }

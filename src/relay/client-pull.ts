@@ -6,7 +6,7 @@ import type { Log } from '../ports/log.ts';
 import type { RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
 import type { ServerListener } from './session.ts';
-import type { Answer, ReadSubject, Refusal, Transfers } from './transfer.ts';
+import type { ReadSubject, Refusal, TransferAnswer, Transfers } from './transfer.ts';
 import type { ServerWelcome } from './wire/frames.ts';
 import { resultRecords } from './wire/input.ts';
 import { createOutputAssembler, holdingHead, holdingRecords } from './wire/output.ts';
@@ -85,13 +85,13 @@ export function createPullEnd(deps: PullDeps) {
       noteReported();
     },
     /** The assembler for a transfer from the server. */
-    open(subject: ReadSubject, respond: Answer): Assembler {
+    open(subject: ReadSubject, respond: TransferAnswer): Assembler {
       if (subject.case !== 'output') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Pull`);
       if (answering) throw new ProtocolError('OutOfTurn', 'a delta before the answer to the one before');
       return createOutputAssembler(subject.value, limits, (delta) => {
         answering = true;
         // The next delta may follow the answer at once.
-        const answer: Answer = (refusal) => {
+        const answer: TransferAnswer = (refusal) => {
           answering = false;
           respond(refusal);
         };
@@ -157,7 +157,7 @@ async function sendResults({ memory: { results }, stream, log }: PullDeps): Prom
 }
 
 /** Passes a delta to the agent, which verifies it, and answers. If the answer is lost, the next holding replaces it. */
-async function takeDelta(deps: PullDeps, delta: SequencedDelta, answer: Answer): Promise<void> {
+async function takeDelta(deps: PullDeps, delta: SequencedDelta, answer: TransferAnswer): Promise<void> {
   const { log, stream } = deps;
   const welcome = await stream().welcome;
   if (welcome === undefined) return;

@@ -15,7 +15,7 @@ import {
   welcomeFrame,
 } from './server-state.ts';
 import type { AgentSession, ReportedHolding, SendOutcome } from './session.ts';
-import { type Answer, createTransfers, type ReadSubject } from './transfer.ts';
+import { createTransfers, type ReadSubject, type TransferAnswer } from './transfer.ts';
 import { settingsFrame } from './wire/frames.ts';
 import { createResultsAssembler } from './wire/input.ts';
 import { createHoldingAssembler, outputHead, outputRecords, readHoldingHead } from './wire/output.ts';
@@ -166,7 +166,7 @@ function openTransfer(
   { cluster }: ClusterSlot,
   pull: PullStream,
   subject: ReadSubject,
-  answer: Answer,
+  answer: TransferAnswer,
 ): Assembler {
   const { listener, counts } = state;
   if (subject.case === 'holding' && (pull.phase === 'greeting' || pull.holdingDue)) {

@@ -39,7 +39,7 @@ export type ExchangeOutcome =
   | { readonly type: 'over' };
 
 /** Answers a complete transfer: without a refusal it is accepted. */
-export type Answer = (refusal?: Refusal) => void;
+export type TransferAnswer = (refusal?: Refusal) => void;
 
 /**
  * The transfers of both directions of a stream. In each direction one transfer follows the other. The sender generates a
@@ -103,7 +103,10 @@ function begin(sender: { last: bigint }, answered: boolean) {
  *
  * @param open returns the assembler for a transfer from the peer, or throws if this transfer is not due
  */
-export function createTransfers(deps: Deps, open: (subject: ReadSubject, answer: Answer) => Assembler): Transfers {
+export function createTransfers(
+  deps: Deps,
+  open: (subject: ReadSubject, answer: TransferAnswer) => Assembler,
+): Transfers {
   const state = newSender(deps);
   const inTurn = createTurns();
   const receiver = createReceiver(deps, open);
@@ -224,7 +227,10 @@ function noteAnswer({ current }: Sender, transfer: bigint, outcome: ExchangeOutc
  * Reads the transfers of the peer. It acknowledges every chunk after it has read its records, and the last chunk before the
  * assembler finishes.
  */
-function createReceiver({ link, limits }: Deps, open: (subject: ReadSubject, answer: Answer) => Assembler): Receiver {
+function createReceiver(
+  { link, limits }: Deps,
+  open: (subject: ReadSubject, answer: TransferAnswer) => Assembler,
+): Receiver {
   let last = 0n;
   let current: ({ readonly assembler: Assembler } & ReturnType<typeof noSizes>) | undefined;
   const beginTransfer = ({ transfer, subject }: Begin): void => {

@@ -51,7 +51,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
   return (object) => {
     const identity = identityOf(object);
     const found = identity === undefined ? undefined : findIn([kubernetes, ...custom], identity);
-    if (identity !== undefined && found !== undefined) return judge(object, identity, found);
+    if (identity !== undefined && found !== undefined) return problemsOf(object, identity, found);
     const problems =
       identity === undefined
         ? withoutVersion(object, [kubernetes, ...custom])
@@ -61,10 +61,10 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     const identityMeant = meant === undefined ? undefined : identityOf(meant);
     const foundMeant = identityMeant === undefined ? undefined : findIn([kubernetes], identityMeant);
     if (meant === undefined || identityMeant === undefined || foundMeant === undefined) return problems;
-    return [...problems, ...judge(meant, identityMeant, foundMeant)];
+    return [...problems, ...problemsOf(meant, identityMeant, foundMeant)];
   };
 
-  function judge(object: JsonObject, identity: Identity, found: KindSchema): readonly FieldProblem[] {
+  function problemsOf(object: JsonObject, identity: Identity, found: KindSchema): readonly FieldProblem[] {
     const builtIn = kubernetes.find(identity.group, identity.version, identity.kind);
     // Also kinds from which controllers make Secrets: their templates may hold values.
     const isSecret = /secret/i.test(found.kind);

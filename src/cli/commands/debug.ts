@@ -11,7 +11,7 @@ import { repeated, wholeNumber } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, type Examples, kubeTarget, newCommand, runIo } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
-import { type Answer, styled } from '../output.ts';
+import { type CommandAnswer, styled } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeTarget {
   readonly file?: string;
@@ -55,7 +55,7 @@ export function debugCommand(context: CliContext): CliCommand {
   return command;
 }
 
-async function takeSnapshot(context: CliContext, flags: Flags): Promise<Answer> {
+async function takeSnapshot(context: CliContext, flags: Flags): Promise<CommandAnswer> {
   const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const server = flags.withoutServer === true ? [] : await serverPieces(context, flags);
   const metrics = flags.withoutServer === true ? undefined : metricsPlace(context, flags, server);

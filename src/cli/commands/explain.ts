@@ -11,7 +11,7 @@ import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, newCommand } from '../command.ts';
 import { domainViews } from '../domain-views.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, styled, type TextOutput, writeTableBelow } from '../output.ts';
+import { type Column, type CommandAnswer, styled, type TextOutput, writeTableBelow } from '../output.ts';
 import { DRIFT_COLUMNS } from '../views.ts';
 
 const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [
@@ -111,7 +111,10 @@ async function wayToHistory(api: Api, cluster: string, object: string): Promise<
   return `${removed ? 'its removal was' : 'it was'} sent at ${last.at}: fleetrelay history ${cluster} ${object}`;
 }
 
-async function whyNotAnswer(api: Api, { cluster, object, part }: ReturnType<typeof questionOf>): Promise<Answer> {
+async function whyNotAnswer(
+  api: Api,
+  { cluster, object, part }: ReturnType<typeof questionOf>,
+): Promise<CommandAnswer> {
   refuseUsage([
     [cluster === undefined, '--why-not needs the cluster: fleetrelay explain CLUSTER KIND/NAME --why-not'],
     [part !== undefined, '--why-not is about the complete object, not about a field or condition'],

@@ -11,7 +11,7 @@ import { refuseUsage } from '../exit-codes.ts';
 import type { ListedKind, ListFilter } from '../lists/listed-kind.ts';
 import { showList } from '../lists/show-list.ts';
 import { LISTED_KINDS, type Wanted, wantedBy } from '../lists/wanted.ts';
-import { type Answer, type Column, listAnswer, NAME_FORMATS } from '../output.ts';
+import { type Column, type CommandAnswer, listAnswer, NAME_FORMATS } from '../output.ts';
 
 interface Flags {
   readonly namespace?: string;
@@ -65,7 +65,7 @@ export function getCommand(context: CliContext): CliCommand {
       )
       .option('-w, --watch', 'go on, and print what is new or has changed')
       .examples(EXAMPLES)
-      .asks(async (api, flags: Flags, first: string | undefined, words: readonly string[]): Promise<Answer> => {
+      .asks(async (api, flags: Flags, first: string | undefined, words: readonly string[]): Promise<CommandAnswer> => {
         if (first === undefined) {
           refuseUsage([
             [Object.keys(filterOf(flags)).length > 0 || flags.watch === true, 'name a kind first', KINDS_HINT],
@@ -124,7 +124,7 @@ const KIND_COLUMNS: readonly Column<ListedKind>[] = [
   { title: 'WHAT IT LISTS', text: ({ what }) => what },
 ];
 
-function kindsAnswer(): Answer {
+function kindsAnswer(): CommandAnswer {
   const value = LISTED_KINDS.map(({ name, words, what, naming, filters }) => ({ name, words, what, naming, filters }));
   return { ...listAnswer(KIND_COLUMNS, LISTED_KINDS, '', value), names: LISTED_KINDS.map(({ name }) => name) };
 }

@@ -12,8 +12,8 @@ import { type CliCommand, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { follow } from '../follow.ts';
 import {
-  type Answer,
   type Column,
+  type CommandAnswer,
   LIST_FORMATS,
   type TextOutput,
   WRITTEN,
@@ -107,7 +107,7 @@ export function historyCommand(context: CliContext): CliCommand {
       ['fleetrelay history east --since 2h -o wide', 'every object that was sent in the last two hours'],
       ['fleetrelay history east --limit 1 -o json', 'the newest delta, for programs'],
     ])
-    .asks(async (api, flags: Flags, cluster: ClusterName, object?: string): Promise<Answer> => {
+    .asks(async (api, flags: Flags, cluster: ClusterName, object?: string): Promise<CommandAnswer> => {
       const name = object === undefined ? undefined : parseObjectName(object);
       if (name?.ok === false) throw new CliError(EXIT.usage, `${printable(object ?? '')}: ${name.problem}`);
       const since = flags.since === undefined ? undefined : rfc3339(flags.since);

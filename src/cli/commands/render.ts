@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { Finding, Rendering } from '../../compose/render/render.ts';
+import type { RenderFinding, Rendering } from '../../compose/render/render.ts';
 import { domains } from '../../domains/domains.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
@@ -88,7 +88,7 @@ function time(text: string): number {
 }
 
 /** The diagnostic with its path below the folder as the command line names it. */
-function asWritten({ folder, diagnostic }: Finding, repository: string, clusters = ''): Diagnostic {
+function asWritten({ folder, diagnostic }: RenderFinding, repository: string, clusters = ''): Diagnostic {
   const { at } = diagnostic;
   if (folder === 'given') return diagnostic;
   const below = (folder === 'repository' ? repository : clusters).replace(/\/+$/, '');

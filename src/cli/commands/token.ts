@@ -9,7 +9,7 @@ import { type ApiOptions, withApiOptions } from '../api-options.ts';
 import { tokenValidity, wholeNumber } from '../arguments.ts';
 import type { CliCommand, ProcessContext } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
-import type { Answer } from '../output.ts';
+import type { CommandAnswer } from '../output.ts';
 
 interface Flags extends ApiOptions {
   readonly dataDir?: string;
@@ -90,7 +90,7 @@ export function tokenCommandOf<Name extends string>(
         ),
       );
   }
-  withApiOptions(command).answers(async (flags: Flags, name: Name): Promise<Answer> => {
+  withApiOptions(command).answers(async (flags: Flags, name: Name): Promise<CommandAnswer> => {
     const { dataDir, relaySecretFile, generation } = flags;
     const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;
     const { connection = false, singleUse = false, validFor = ENROLMENT_SECONDS } = flags;

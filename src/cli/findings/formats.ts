@@ -1,4 +1,4 @@
-import { type Answer, FORMATS, type Formats } from '../output.ts';
+import { type CommandAnswer, FORMATS, type Formats } from '../output.ts';
 import type { ShownFindings } from './findings.ts';
 
 /** The formats of findings. The module of a format is loaded when it is used. */
@@ -13,7 +13,7 @@ export const FINDING_FORMATS: Formats<ShownFindings> = {
   gitlab: async (out, shown) => (await import('./gitlab.ts')).writeGitlab(out, shown),
 };
 
-async function answerOf(shown: ShownFindings): Promise<Answer> {
+async function answerOf(shown: ShownFindings): Promise<CommandAnswer> {
   const { findingsForPrograms } = await import('./json.ts');
   return { value: findingsForPrograms(shown), table: () => undefined };
 }

@@ -2,7 +2,7 @@ import { printable } from '../../model/text/printable.ts';
 import type { Api } from '../api.ts';
 import type { ProcessContext } from '../command.ts';
 import { follow } from '../follow.ts';
-import { type Answer, tableWriter, WRITTEN, writeInTurn, writeTable } from '../output.ts';
+import { type CommandAnswer, tableWriter, WRITTEN, writeInTurn, writeTable } from '../output.ts';
 import type { ListedRow, ListFilter } from './listed-kind.ts';
 import type { Wanted } from './wanted.ts';
 
@@ -20,7 +20,7 @@ export interface ListRequest extends Wanted {
 }
 
 /** Lists what is wanted, or follows it. */
-export async function showList(context: ProcessContext, api: Api, request: ListRequest): Promise<Answer> {
+export async function showList(context: ProcessContext, api: Api, request: ListRequest): Promise<CommandAnswer> {
   const { kind, words, filter, none, watch } = request;
   const isWide = request.isWide === true || request.output === 'wide';
   const ask = (): Promise<readonly ListedRow[]> => kind.ask(api, filter, words);
@@ -37,7 +37,7 @@ async function followList(
   { kind, none, output, isWide = false }: ListRequest,
   first: readonly ListedRow[],
   ask: () => Promise<readonly ListedRow[]>,
-): Promise<Answer> {
+): Promise<CommandAnswer> {
   const { stdout: out, stderr } = context;
   const isTable = output === 'table' || output === 'wide';
   if (first.length === 0) stderr.write(`${none}; waiting\n`);

@@ -47,7 +47,7 @@ export interface Rendering {
   readonly objectsOf: (cluster: string) => readonly RenderedObject[];
   /** Status documents by their path on the status branch. */
   readonly statuses: Readonly<Record<string, JsonObject>>;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly RenderFinding[];
   /** Rows by the name of the view. */
   readonly views: Readonly<Record<string, readonly JsonObject[]>>;
   /** A file of the repository or of a cluster has an error. */
@@ -55,7 +55,7 @@ export interface Rendering {
 }
 
 /** A diagnostic with a path relative to a folder of the request. The path of a file of a domain is `given` by the request. */
-export interface Finding {
+export interface RenderFinding {
   readonly folder: 'repository' | 'clusters' | 'given';
   readonly diagnostic: Diagnostic;
 }
@@ -145,7 +145,7 @@ async function findingsOf(
   engine: Engine,
   checkout: Checkout,
   recorded: readonly RecordedCluster[],
-): Promise<readonly Finding[]> {
+): Promise<readonly RenderFinding[]> {
   const inClusters = recorded.flatMap(({ name, live: { diagnostics } }) =>
     diagnostics
       .map(({ at, ...rest }) => ({ ...rest, at: { ...at, path: at === undefined ? name : `${name}/${at.path}` } }))

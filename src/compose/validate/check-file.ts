@@ -4,7 +4,7 @@ import { checkDocuments, decodedSize } from '../../manifest/decode-file.ts';
 import { findingsOf } from '../../manifest/foreign-documents.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import type { FieldProblem } from '../../manifest/problem.ts';
-import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
+import { type FileFinding, inOrder, readFile } from '../../manifest/read-file.ts';
 import type { DecodedSize } from '../../model/fleet/desired.ts';
 import { type Diagnostic, diagnosticOf, displayLocation, type FindingReason } from '../../model/fleet/diagnostic.ts';
 import { sha256 } from '../../model/text/digest.ts';
@@ -88,7 +88,7 @@ export function checkFile(
 ): CheckedFile {
   if (!content.ok) return failedFile(name, content.isTooLarge ? 'FileTooLarge' : 'FileUnreadable', content.reason);
   const file = readFile(name, content.bytes, defaultDecodeLimits);
-  const findings: Finding[] = [...findingsOf(file)];
+  const findings: FileFinding[] = [...findingsOf(file)];
   const documents: CheckedDocument[] = [];
   const definitions: JsonObject[] = [];
   const named = createNamedSchemas({ name, bytes: content.bytes, file, checks, findings });

@@ -1,7 +1,7 @@
 import { decoders } from '../../domains/decoders.ts';
 import { checkDocuments } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
-import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
+import { type FileFinding, inOrder, readFile } from '../../manifest/read-file.ts';
 import { type Diagnostic, diagnosticOf, displayLocation } from '../../model/fleet/diagnostic.ts';
 import { given } from '../../model/values/given.ts';
 import type { DocumentsRequest, FoundDocuments } from '../documents.ts';
@@ -25,7 +25,7 @@ export async function findDocuments({ isWanted, ...request }: DocumentsRequest):
       continue;
     }
     const file = readFile(path, content.bytes, defaultDecodeLimits);
-    const findings: Finding[] = [...file.findings];
+    const findings: FileFinding[] = [...file.findings];
     for (const { document, path: field, value } of checkDocuments(file, OPTIONS, findings)) {
       if (!isWanted(value)) continue;
       const { line } = file.locate(document, field, 'value');

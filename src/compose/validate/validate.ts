@@ -42,11 +42,11 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
         await threads.expect(found);
       },
     );
-    const judged = await judge({ request, source, threads }, inputs).catch((error: unknown) => {
+    const judged = await judgeFiles({ request, source, threads }, inputs).catch((error: unknown) => {
       if (!(error instanceof BeyondRevision)) throw error;
       const failed = [...inputs.failed, error.diagnostic];
       // The files are not reported one by one: most of them were not checked.
-      return judge({ request, source, threads }, { ...inputs, files: [], failed });
+      return judgeFiles({ request, source, threads }, { ...inputs, files: [], failed });
     });
     return request.fix === true ? await mend({ request, source, threads }, inputs, judged) : judged.report;
   } finally {
@@ -69,7 +69,7 @@ async function mend(judging: Judging, inputs: Inputs, first: Judgement): Promise
     for (const { path, findings } of mended.fixed) fixed.set(path, (fixed.get(path) ?? 0) + findings);
     ({ files } = mended);
     // What the fixes leave, and at other lines.
-    ({ report, checked } = await judge(judging, { ...inputs, files }));
+    ({ report, checked } = await judgeFiles(judging, { ...inputs, files }));
   }
   const stdin = files.find(({ name, bytes }) => name === STDIN && bytes !== undefined && isUtf8(bytes))?.bytes;
   return {
@@ -97,7 +97,7 @@ async function readSource(request: ValidationRequest): Promise<ConfiguredSource 
   return configuredSource(request, request.cwd);
 }
 
-async function judge({ request, source, threads }: Judging, inputs: Inputs): Promise<Judgement> {
+async function judgeFiles({ request, source, threads }: Judging, inputs: Inputs): Promise<Judgement> {
   const notEvaluated = new Set<string>();
   const check = async (
     files: readonly InputFile[],

@@ -62,7 +62,7 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
       const before = recently + read.count(departed, cluster);
       const most = { count: limit.maxRemovalsPerCluster, percent: limit.maxRemovalPercentPerCluster };
       const staying = read.count(owned, cluster) - read.count(leaving.index, cluster);
-      const hold = judge({ proposed, before, owned: staying }, limit, most, `cluster ${cluster}`);
+      const hold = judgeRemovals({ proposed, before, owned: staying }, limit, most, `cluster ${cluster}`);
       if (hold !== undefined) emit('', cluster, hold);
     },
   });
@@ -82,7 +82,7 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
       );
       const most = { count: limit.maxRemovalsPerFleet, percent: limit.maxRemovalPercentPerFleet };
       const staying = ownedInFleet - read.count(leaving.index, FLEET);
-      const hold = judge({ proposed, before, owned: staying }, limit, most, 'the fleet');
+      const hold = judgeRemovals({ proposed, before, owned: staying }, limit, most, 'the fleet');
       if (hold !== undefined) emit('', '', hold);
     },
   });
@@ -184,7 +184,7 @@ function sumOf<Item>(items: readonly Item[], amount: (item: Item) => number): nu
   return items.reduce((sum, item) => sum + amount(item), 0);
 }
 
-function judge(
+function judgeRemovals(
   { proposed, before, owned }: Readonly<Record<'proposed' | 'before' | 'owned', number>>,
   { windowSeconds, percentFromOwned }: GuardLimits,
   most: Readonly<Record<'count' | 'percent', number>>,

@@ -42,7 +42,7 @@ export function createMassDeletionWatch() {
       if (!isRemoving && recalled.size === 0) return undefined;
       const complete = completeKinds(kinds);
       const stillUnknown = [...recalled].filter((key) => !complete.has(kindOf(key)));
-      return judge(new Set([...before(), ...recalled]), new Set([...after(), ...stillUnknown]), {
+      return judgeRemovals(new Set([...before(), ...recalled]), new Set([...after(), ...stillUnknown]), {
         wereUnknown,
         unwatched: new Set([...recalled].map(kindOf)),
         refused,
@@ -69,7 +69,7 @@ interface Suspects {
   readonly refused: Set<string>;
 }
 
-function judge(
+function judgeRemovals(
   before: ReadonlySet<ObjectKey>,
   after: ReadonlySet<ObjectKey>,
   { wereUnknown, unwatched, refused }: Suspects,

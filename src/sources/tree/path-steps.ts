@@ -54,7 +54,7 @@ export async function matchPaths(
     const asked = membership.rules.length === 0 ? [] : [...paths];
     for (const [path, kind] of asked.sort(([a], [b]) => compareText(a, b))) {
       last = path;
-      judged.set(path, isMatched(path, kind) ? await judge(steps, path, meter.add) : notMatched);
+      judged.set(path, isMatched(path, kind) ? await judgePath(steps, path, meter.add) : notMatched);
     }
   } catch (error) {
     if (!(error instanceof StepsExceeded)) throw error;
@@ -80,7 +80,7 @@ function createStepMeter({ matchingSteps }: RevisionLimits, start: number) {
 }
 
 /** Judges one path; the event loop may turn between two rules. */
-async function judge(
+async function judgePath(
   { membership, pace }: Pick<PathSteps, 'membership' | 'pace'>,
   path: string,
   meter: (steps: number) => void,
@@ -112,7 +112,7 @@ async function pathAtLimit(steps: PathSteps, all: Iterable<PathOfRevision>): Pro
     for (const [path, known] of [...all].sort(([a], [b]) => compareText(a, b))) {
       last = path;
       if (typeof known === 'number') meter.add(known);
-      else if (isMatched(path, known)) await judge(steps, path, meter.add);
+      else if (isMatched(path, known)) await judgePath(steps, path, meter.add);
     }
   } catch (error) {
     if (!(error instanceof StepsExceeded)) throw error;
@@ -137,7 +137,7 @@ async function causeAt(steps: PathSteps, path: string): Promise<string> {
     byRule.push(ofRule);
     ofRule = 0;
   };
-  await judge(steps, path, meter, ruleDone);
+  await judgePath(steps, path, meter, ruleDone);
   const most = Math.max(...byRule);
   const rule = rules[byRule.indexOf(most)];
   const total = byRule.reduce((sum, each) => sum + each, 0);

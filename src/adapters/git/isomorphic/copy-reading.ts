@@ -1,7 +1,7 @@
 import type { GitCopyError } from '../../../ports/git-repo.ts';
 import { createObjectReading, type GitObjects, type ObjectReading } from '../git-objects.ts';
 import { shallowCommits } from './copy-files.ts';
-import { createHistory } from './history.ts';
+import { createCommitHistory } from './history.ts';
 
 type Arguments<Method extends keyof ObjectReading> = Parameters<ObjectReading[Method]>;
 
@@ -14,7 +14,7 @@ class MissingCommit extends Error implements GitCopyError {
 export function createCopyReading(openRepository: () => Promise<void>, repository: string, objects: GitObjects) {
   const reading = createObjectReading(objects);
   let shallow: ReadonlySet<string> = new Set();
-  const history = createHistory({ objects, shallow: () => shallow });
+  const history = createCommitHistory({ objects, shallow: () => shallow });
   let isDamaged = false;
   let isOpen = false;
   const open = async (): Promise<void> => {

@@ -21,7 +21,7 @@ interface Walk {
  * Answers questions about a history by the newest part of it, which the local copy has. Throws {@link NeedsHistory} if the rest could
  * change the answer.
  */
-export function createHistory({ objects, shallow }: HistoryDeps) {
+export function createCommitHistory({ objects, shallow }: HistoryDeps) {
   const isHere = async (commit: string): Promise<boolean> => (await objects.header(commit))?.type === 'commit';
   /** Whether the commit is in the history of the remote, as far as it is known. */
   const has = async (commit: string): Promise<boolean> => {

@@ -28,7 +28,7 @@ interface State {
   readonly layout: Layout;
   readonly handle: string;
   readonly timeouts: RedisTimeouts;
-  readonly history: ReturnType<typeof createHistory>;
+  readonly history: ReturnType<typeof createConnectionHistory>;
   readonly newId: () => string;
   readonly closing: AbortController;
   /** Settles with the first open session, or when there will be none. */
@@ -53,7 +53,7 @@ export async function createLink(deps: RedisStoreDeps, options: RedisStoreOption
     layout: createLayout(options.prefix, options.database),
     handle,
     timeouts: { ...TIMEOUTS, ...options.timeouts },
-    history: createHistory(deps.log, handle, emit),
+    history: createConnectionHistory(deps.log, handle, emit),
     newId: idsOf(handle),
     closing: new AbortController(),
     first: Promise.withResolvers(),
@@ -263,7 +263,7 @@ export function parseChange(message: string): Change | undefined {
  * Remembers the batches of the store that this process knows, and derives events from them. `handle`: the prefix of the ids
  * of this process's own batches.
  */
-function createHistory(log: Log, handle: string, emit: (event: StoreEvent) => void) {
+function createConnectionHistory(log: Log, handle: string, emit: (event: StoreEvent) => void) {
   /** The last known batch; undefined before the first session. */
   let known: BatchPosition | undefined;
   /** Count up to which the batches of other processes were received or reported as missed. */

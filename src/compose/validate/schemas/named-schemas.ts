@@ -1,5 +1,5 @@
 import { fieldWarning } from '../../../manifest/problem.ts';
-import type { FileDocuments, Finding } from '../../../manifest/read-file.ts';
+import type { FileDocuments, FileFinding } from '../../../manifest/read-file.ts';
 import { diagnosticOf } from '../../../model/fleet/diagnostic.ts';
 import type { FieldPath } from '../../../model/text/field-path.ts';
 import { type JsonObject, textOf } from '../../../model/text/json.ts';
@@ -23,7 +23,7 @@ interface NamedSchemasOf {
   readonly bytes: Uint8Array;
   readonly file: FileDocuments;
   readonly checks: ObjectChecks;
-  readonly findings: Finding[];
+  readonly findings: FileFinding[];
 }
 
 /**

@@ -38,7 +38,7 @@ export async function judgeWebhooks(
   find: (request: DocumentsRequest) => Promise<FoundDocuments>,
 ): Promise<JudgedWebhooks> {
   const { documents, diagnostics } = await find({ ...request, isWanted: isConfiguration });
-  return { configurations: documents.map(({ value, at }) => judge(value, at)), diagnostics };
+  return { configurations: documents.map(({ value, at }) => judgeConfiguration(value, at)), diagnostics };
 }
 
 function isConfiguration(value: JsonValue): value is JsonObject {
@@ -48,7 +48,7 @@ function isConfiguration(value: JsonValue): value is JsonObject {
   return version.ok && version.value.group === 'admissionregistration.k8s.io' && kinds.includes(textOf(value.kind));
 }
 
-function judge(configuration: JsonObject, at: string): JudgedConfiguration {
+function judgeConfiguration(configuration: JsonObject, at: string): JudgedConfiguration {
   const { configuration: remediated, changes } = remediateConfiguration(configuration);
   return {
     kind: textOf(configuration.kind),

@@ -7,7 +7,7 @@ import type { JsonValue } from '../../../model/text/json.ts';
 import type { ShootCondition } from '../model/shoot.ts';
 import { type BoundShoot, clustersOf } from './binding.ts';
 import { careSettingsOf } from './settings.ts';
-import type { Finding } from './thresholds.ts';
+import type { ConditionFinding } from './thresholds.ts';
 import { CHECK_ERROR } from './visibility.ts';
 
 /** Owner of the deadlines of care. */
@@ -87,7 +87,7 @@ export function absenceOf(
   clusters: readonly string[],
   { absences, elapsed }: AbsenceReads,
 ):
-  | { readonly type: 'silent'; readonly finding: Finding; readonly isUnseen: boolean }
+  | { readonly type: 'silent'; readonly finding: ConditionFinding; readonly isUnseen: boolean }
   | { readonly type: 'unseen' }
   | undefined {
   const away = clusters.flatMap((cluster) => {
@@ -99,7 +99,7 @@ export function absenceOf(
   );
   if (silent === undefined) return away.some(({ isUnseen }) => isUnseen) ? { type: 'unseen' } : undefined;
   const message = `The agent of cluster ${silent.cluster} stopped sending heartbeats.`;
-  const finding: Finding = { outcome: 'unknown', reason: 'StatusUnknown', message };
+  const finding: ConditionFinding = { outcome: 'unknown', reason: 'StatusUnknown', message };
   return { type: 'silent', finding, isUnseen: silent.isUnseen };
 }
 

@@ -8,7 +8,7 @@ import { type AbsenceReads, absenceOf, CARE, clustersOfCondition, wasSeen } from
 import type { BoundShoot } from './binding.ts';
 import { careSettingsOf } from './settings.ts';
 import { isAsleep, type Sleep } from './sleep.ts';
-import { type Finding, type Judged, judge } from './thresholds.ts';
+import { type ConditionFinding, type Judged, judgeCondition } from './thresholds.ts';
 import { lastOperationOf } from './written-operation.ts';
 
 interface Reads extends AbsenceReads, Pick<EngineInputs, 'observed'> {
@@ -21,9 +21,9 @@ interface Reads extends AbsenceReads, Pick<EngineInputs, 'observed'> {
  * Derives the conditions of findings. Partition: type of the condition. Key: the Shoot's. A condition reads what was written
  * last, and a finding of a cluster whose agent is silent does not hold for ever.
  */
-export function deriveConditions(graph: Graph, findings: readonly Derived<Finding>[], reads: Reads) {
+export function deriveConditions(graph: Graph, findings: readonly Derived<ConditionFinding>[], reads: Reads) {
   const { bindings, sleepers, settings, observed, elapsed, absences } = reads;
-  const conditions = graph.derive<Finding, Judged>({
+  const conditions = graph.derive<ConditionFinding, Judged>({
     name: 'shootConditions',
     from: findings,
     reads: [bindings, sleepers, settings, observed, elapsed, absences],
@@ -41,12 +41,16 @@ export function deriveConditions(graph: Graph, findings: readonly Derived<Findin
         emit(type, key, { condition: withoutTimes(written) });
         return;
       }
-      const judged = judge(type, absence?.type === 'silent' && wasSeen(absence, written) ? absence.finding : finding, {
-        written,
-        operation: lastOperationOf(status),
-        thresholdMillis: thresholds[type],
-        hasPassed: (at) => hasPassed(read, elapsed, CARE, thresholdKey(type, key), at),
-      });
+      const judged = judgeCondition(
+        type,
+        absence?.type === 'silent' && wasSeen(absence, written) ? absence.finding : finding,
+        {
+          written,
+          operation: lastOperationOf(status),
+          thresholdMillis: thresholds[type],
+          hasPassed: (at) => hasPassed(read, elapsed, CARE, thresholdKey(type, key), at),
+        },
+      );
       emit(type, key, judged);
     },
   });

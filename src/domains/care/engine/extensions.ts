@@ -13,7 +13,7 @@ import { bounded } from './bounded-text.ts';
 import type { FindingsByType } from './checks/check.ts';
 import { type LeaseReads, type Leases, leaseObstacle } from './leases.ts';
 import { type CareSettingsRead, careSettingsOf } from './settings.ts';
-import type { Finding } from './thresholds.ts';
+import type { ConditionFinding } from './thresholds.ts';
 import { isNotChecked, kindObstacle, type NamespaceReads, namespaceObstacle } from './visibility.ts';
 
 /** The API group of Gardener's extension objects. */
@@ -89,7 +89,7 @@ export function deriveExtensionFindings(graph: Graph, reads: Reads) {
       const place = placeGroup(seed, namespace);
       // Most Shoots have no such report: only then the types are looked at.
       const hasReports = read.count(byNamespace, place) > 0;
-      const found: Partial<Record<ShootCondition, Finding>> = {};
+      const found: Partial<Record<ShootCondition, ConditionFinding>> = {};
       for (const type of TYPES) {
         const group = typeGroup(place, type, isWorkerless);
         const first = (of: string) => (hasReports ? read.first(byNamespace, of, 1)[0]?.value : undefined);
@@ -103,9 +103,9 @@ export function deriveExtensionFindings(graph: Graph, reads: Reads) {
 }
 
 /** Partition: the cluster. Key: type of the condition, place of the kind, object key; so the first one counts. */
-function deriveReports(graph: Graph, reads: Reads): Derived<Finding> {
+function deriveReports(graph: Graph, reads: Reads): Derived<ConditionFinding> {
   const { settings, live, kinds, agents, leases, leaseNumbers } = reads;
-  return graph.derive<LiveObject, Finding>({
+  return graph.derive<LiveObject, ConditionFinding>({
     name: 'reportsOfExtensions',
     from: live,
     keys: (key) => placeOf(key) >= 0,
@@ -162,7 +162,7 @@ function unjudged(group: string): string {
   return `${group}/unjudged`;
 }
 
-function groupsOf({ partition: cluster, key, value }: Entry<Finding>): readonly string[] {
+function groupsOf({ partition: cluster, key, value }: Entry<ConditionFinding>): readonly string[] {
   const [, type = '', object = ''] = /^([^/]*)\/\d\/(.*)$/s.exec(key) ?? [];
   const place = placeGroup(cluster, controlPlaneOf(object as ObjectKey));
   const isOfAll = WORKERLESS.includes(objectRefOf(object as ObjectKey).kind);
@@ -176,7 +176,7 @@ function unseenKind(
   seed: string,
   namespace: string,
   kinds: readonly string[],
-): Finding | undefined {
+): ConditionFinding | undefined {
   const obstacles = kinds.map((kind) =>
     kind === BACKUP_ENTRY
       ? kindObstacle(read, reads.kinds, seed, `${EXTENSION_GROUP}/${kind}`)
@@ -186,7 +186,10 @@ function unseenKind(
 }
 
 /** Source: Gardener's CheckExtensionCondition. */
-function reportOf({ key }: ExtensionObject, { status, reason, message, codes }: JsonObject): Finding | undefined {
+function reportOf(
+  { key }: ExtensionObject,
+  { status, reason, message, codes }: JsonObject,
+): ConditionFinding | undefined {
   const { kind, namespace, name } = objectRefOf(key);
   const known = textsOf(codes).slice(0, MOST_CODES).map(bounded);
   const said = { message: bounded(textOf(message)), ...(known.length === 0 ? {} : { codes: known }) };
@@ -200,7 +203,7 @@ function reportOf({ key }: ExtensionObject, { status, reason, message, codes }: 
 const MOST_CODES = 20;
 
 /** The finding of an object whose extension gives no heartbeat; undefined: it does, or that is not judged. */
-function staleness(read: Reader, { cluster, key, type }: ExtensionObject, reads: Reads): Finding | undefined {
+function staleness(read: Reader, { cluster, key, type }: ExtensionObject, reads: Reads): ConditionFinding | undefined {
   const { settings, leases, agents } = reads;
   const { extensions, staleExtensionMillis } = careSettingsOf(read, settings);
   const { kind, namespace, name } = objectRefOf(key);

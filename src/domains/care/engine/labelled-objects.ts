@@ -11,7 +11,7 @@ import { bounded } from './bounded-text.ts';
 import type { FindingsByType } from './checks/check.ts';
 import { EXTENSION_GROUP } from './extensions.ts';
 import { CONDITION_LABEL, MANAGED_RESOURCE_KIND } from './objects/managed-resources.ts';
-import type { Finding } from './thresholds.ts';
+import type { ConditionFinding } from './thresholds.ts';
 
 interface Reads extends Pick<EngineInputs, 'live' | 'results'> {
   readonly bindings: Derived<BoundShoot>;
@@ -37,7 +37,7 @@ export function deriveLabelledFindings(graph: Graph, { bindings, live, results, 
       if (shoot.isIgnored) return;
       const { cluster, seed, controlPlaneNamespace } = shoot;
       const places = [cluster, ...(seed === undefined ? [] : [`${seed}/${controlPlaneNamespace}`])];
-      const found: Partial<Record<ShootCondition, Finding>> = {};
+      const found: Partial<Record<ShootCondition, ConditionFinding>> = {};
       for (const type of fedTypes(read, places, [unhealthy, ofOutputs])) {
         const output = firstOf(read, ofOutputs, places, type);
         const finding = output?.value.finding ?? findingOfLive(firstLive(read, { unhealthy, results }, places, type));
@@ -120,13 +120,13 @@ function mentionsLabel({ content, text }: LiveObject): boolean {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength).includes(CONDITION_LABEL);
 }
 
-function findingOfLive(entry: Entry<LiveObject> | undefined): Finding | undefined {
+function findingOfLive(entry: Entry<LiveObject> | undefined): ConditionFinding | undefined {
   if (entry === undefined) return undefined;
   const { message } = objectHealth(entry.value.value);
   return findingOf(entry.partition, entry.key as ObjectKey, `is unhealthy: ${message}`);
 }
 
-function findingOf(cluster: string, key: ObjectKey, what: string): Finding {
+function findingOf(cluster: string, key: ObjectKey, what: string): ConditionFinding {
   const message = `${displayKey(key)} ${bounded(what)}`;
   return { outcome: 'failed', reason: 'ObjectUnhealthy', message, cause: { cluster, key } };
 }
@@ -134,7 +134,7 @@ function findingOf(cluster: string, key: ObjectKey, what: string): Finding {
 /** A declared object that is not well. */
 interface UnhealthyOutput {
   readonly type: ShootCondition;
-  readonly finding: Finding;
+  readonly finding: ConditionFinding;
 }
 
 /**

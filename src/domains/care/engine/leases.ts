@@ -4,7 +4,7 @@ import type { LiveObject } from '../../../model/agent/agent.ts';
 import { agentReportKey, agentReportKind } from '../../../model/agent/agent-report.ts';
 import { readLeaseReport } from '../model/lease-report.ts';
 import { LEASE_REPORT } from '../model/reports.ts';
-import type { Finding } from './thresholds.ts';
+import type { ConditionFinding } from './thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked } from './visibility.ts';
 
 /** The Namespace of the Leases that kubelets renew, each with the name of its Node. */
@@ -125,7 +125,7 @@ export function leaseObstacle(
   { kinds, agents, leaseNumbers }: LeaseReads,
   cluster: string,
   namespace: string,
-): Finding | undefined {
+): ConditionFinding | undefined {
   const unseen = kindObstacle(read, kinds, cluster, agentReportKind(LEASE_REPORT), namespace);
   if (unseen !== undefined) return unseen;
   const numbers = read.get(leaseNumbers, '', cluster);

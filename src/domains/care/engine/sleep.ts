@@ -1,7 +1,7 @@
 import type { Derived, Graph, Reader } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
 import type { BoundShoot } from './binding.ts';
-import type { Finding } from './thresholds.ts';
+import type { ConditionFinding } from './thresholds.ts';
 
 /** A Shoot that is to sleep, or that was seen asleep and not awake since. Partition empty, key the Shoot's. */
 export interface Sleep {
@@ -42,7 +42,7 @@ export function wasSeenAsleep(read: Reader, sleepers: Derived<Sleep>, shoot: str
 }
 
 /** The finding of every condition of a Shoot that sleeps. */
-export const SLEEPS: Finding = {
+export const SLEEPS: ConditionFinding = {
   outcome: 'good',
   reason: 'ConditionNotChecked',
   message: 'Shoot cluster has been hibernated.',

@@ -5,7 +5,7 @@ import { given } from '../../../model/values/given.ts';
 import type { LastOperation } from './written-operation.ts';
 
 /** What a check has found. `failed` becomes a condition by {@link judge}; the others are taken as they are. */
-export interface Finding {
+export interface ConditionFinding {
   readonly outcome: 'good' | 'failed' | 'progressing' | 'unknown';
   /** Constant UpperCamelCase word. */
   readonly reason: string;
@@ -22,7 +22,7 @@ export interface Cause {
 }
 
 /** A condition, and the moment at which it may change by itself. */
-export interface Judged extends Pick<Finding, 'cause'> {
+export interface Judged extends Pick<ConditionFinding, 'cause'> {
   readonly condition: ConditionValue;
   /** The finding is a failure that the last operation excuses. */
   readonly isPardoned?: true;
@@ -45,7 +45,7 @@ export interface Judging {
 const STATUS_OF = { good: 'True', failed: 'False', progressing: 'Progressing', unknown: 'Unknown' } as const;
 
 /** The condition that follows from a finding. Source: Gardener's FailedCondition and PardonConditions. */
-export function judge(type: string, { outcome, cause, ...said }: Finding, judging: Judging): Judged {
+export function judgeCondition(type: string, { outcome, cause, ...said }: ConditionFinding, judging: Judging): Judged {
   const { status, until } = outcome === 'failed' ? failure(said.reason, judging) : { status: STATUS_OF[outcome] };
   const isPardoned = outcome === 'failed' && pardons(judging.operation);
   const condition = { type, status: isPardoned ? 'Progressing' : status, ...said } as const;

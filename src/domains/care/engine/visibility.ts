@@ -6,7 +6,7 @@ import { kindWithoutGroup } from '../../../model/objects/object-key.ts';
 import type { JsonValue } from '../../../model/text/json.ts';
 import type { BoundShoot } from './binding.ts';
 import { careSettingsOf } from './settings.ts';
-import type { Finding } from './thresholds.ts';
+import type { ConditionFinding } from './thresholds.ts';
 
 /** What {@link obstacleOf} reads. */
 export interface ClusterReads {
@@ -53,17 +53,17 @@ export function obstacleOf(
 export const CHECK_ERROR = 'ConditionCheckError';
 
 /** A check that could not be made. */
-export function notChecked(message: string): Finding {
+export function notChecked(message: string): ConditionFinding {
   return { outcome: 'unknown', reason: CHECK_ERROR, message };
 }
 
 /** Whether it is a finding of {@link notChecked}: it says nothing about the Shoot. */
-export function isNotChecked({ outcome, reason }: Finding): boolean {
+export function isNotChecked({ outcome, reason }: ConditionFinding): boolean {
   return outcome === 'unknown' && reason === CHECK_ERROR;
 }
 
 /** The finding for a kind (`group/Kind`) that the policy excludes. */
-function excludedKind(cluster: string, kind: string): Finding {
+function excludedKind(cluster: string, kind: string): ConditionFinding {
   const name = kindWithoutGroup(kind);
   return notChecked(`${name} of cluster ${cluster} is left out of discovery by the FleetPolicy`);
 }
@@ -87,7 +87,7 @@ export function kindObstacle(
   cluster: string,
   kind: string,
   namespace = '',
-): Finding | undefined {
+): ConditionFinding | undefined {
   // A directory that has only unreadable files of a kind knows the kind by the name of their folder, in lower case.
   const found = read.get(kinds, cluster, kind) ?? read.get(kinds, cluster, lowerCase(kind));
   const refusal = found?.unlisted?.[namespace];
@@ -119,7 +119,7 @@ export function namespaceObstacle(
   cluster: string,
   namespace: string,
   kind: string,
-): Finding | undefined {
+): ConditionFinding | undefined {
   const policy = careSettingsOf(read, settings);
   const { excludedNamespaces, excludedKinds, selectsNamespaces, selectsObjects } = policy;
   const place = namespace === '' ? `cluster ${cluster}` : `namespace ${namespace} of cluster ${cluster}`;

@@ -1,5 +1,5 @@
 import type { CliCommand, ProcessContext } from '../../../cli/command.ts';
-import { type Answer, DOCUMENT_FORMATS } from '../../../cli/output.ts';
+import { type CommandAnswer, DOCUMENT_FORMATS } from '../../../cli/output.ts';
 import { printable } from '../../../model/text/printable.ts';
 import { dataplaneName, type EnvoyFlags, readDataplane, withEnvoyOptions } from './dataplane-options.ts';
 import type { DataplaneRoots } from './dataplane-roots.ts';
@@ -28,7 +28,7 @@ export function bootstrapCommand(command: CliCommand, context: ProcessContext, r
         'for `envoy -c envoy.yaml`',
       ],
     ])
-    .answersIn(DOCUMENT_FORMATS, async (flags: EnvoyFlags, name: string): Promise<Omit<Answer, 'table'>> => {
+    .answersIn(DOCUMENT_FORMATS, async (flags: EnvoyFlags, name: string): Promise<Omit<CommandAnswer, 'table'>> => {
       const { connect } = await import('../../../cli/api.ts');
       const api = await connect(context, flags);
       const { tokenFile, caFile } = flags;

@@ -45,7 +45,7 @@ export function createHealthEvaluator(checks: readonly HealthCheck[]): HealthEva
       if (check === undefined) return undefined;
       const stale = staleHealth(objectOf(object.metadata), objectOf(object.status));
       if (stale !== undefined) return { health: stale, steps: 0 };
-      return judge(check, withoutSecretValues(object), meter);
+      return judgeHealth(check, withoutSecretValues(object), meter);
     },
   };
 
@@ -70,7 +70,7 @@ interface Compiled {
   readonly names: readonly string[];
 }
 
-function judge(
+function judgeHealth(
   { expressions, names }: Compiled,
   object: JsonObject,
   meter: Meter,

@@ -16,7 +16,7 @@ import {
 } from '../../model/remediations.ts';
 import type { WebhookConfigurations } from '../../ports/webhook-configurations.ts';
 
-export interface JournalDeps {
+export interface RemediationJournalDeps {
   readonly store: Pick<WebhookConfigurations, 'load' | 'save'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,14 +26,14 @@ export interface JournalDeps {
 /** Most subjects with remembered words. */
 const MOST_TOLD = 1_000;
 
-export type Journal = ReturnType<typeof createJournal>;
+export type RemediationJournal = ReturnType<typeof createRemediationJournal>;
 
 /**
  * What the remediator has done, kept in the cluster. A change is recorded before it is made, so that none is lost with the
  * process. `changed` receives the newest rows.
  */
-export function createJournal(
-  { store, clock, random, log }: JournalDeps,
+export function createRemediationJournal(
+  { store, clock, random, log }: RemediationJournalDeps,
   changed: (rows: readonly RecordedRemediation[]) => void,
 ) {
   let rows: readonly RecordedRemediation[] = [];

@@ -3,13 +3,13 @@ import { warningOf } from '../../../../model/objects/webhooks/problematic.ts';
 import type { CareTasks } from '../../model/agent-tasks.ts';
 import { describeChange, remediateConfiguration, type WebhookChange } from '../../model/remediate.ts';
 import type { LiveConfiguration, Refused, WebhookConfigurations } from '../../ports/webhook-configurations.ts';
-import type { Journal } from './journal.ts';
+import type { RemediationJournal } from './journal.ts';
 import type { Reversals } from './reversals.ts';
 import { configurationName, type Subject, type Telling } from './telling.ts';
 
 export interface JudgeDeps {
   readonly webhooks: WebhookConfigurations;
-  readonly journal: Journal;
+  readonly journal: RemediationJournal;
   readonly reversals: Reversals;
   readonly telling: Telling;
 }
@@ -25,7 +25,7 @@ const ATTEMPTS = 5;
 const RIGHT = { name: 'right' };
 
 /** Judges a webhook configuration as it is now, and changes it. Rejects if the change cannot be recorded; then it is not made. */
-export async function judge(deps: JudgeDeps, key: ObjectKey, mode: Mode): Promise<JudgeStep> {
+export async function judgeWebhook(deps: JudgeDeps, key: ObjectKey, mode: Mode): Promise<JudgeStep> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const step = await judgeOnce(deps, key, mode);
     if (step !== 'again') return step;

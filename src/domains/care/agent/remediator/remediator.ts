@@ -7,12 +7,12 @@ import { remediateConfiguration } from '../../model/remediate.ts';
 import type { RecordedRemediation } from '../../model/remediations.ts';
 import type { WebhookConfigurations } from '../../ports/webhook-configurations.ts';
 import { createDue } from './due.ts';
-import { createJournal, type JournalDeps } from './journal.ts';
-import { judge } from './judge.ts';
+import { createRemediationJournal, type RemediationJournalDeps } from './journal.ts';
+import { judgeWebhook } from './judge.ts';
 import { createReversals } from './reversals.ts';
 import { configurationName, createTelling } from './telling.ts';
 
-export interface RemediatorDeps extends Omit<JournalDeps, 'store'> {
+export interface RemediatorDeps extends Omit<RemediationJournalDeps, 'store'> {
   readonly webhooks: WebhookConfigurations;
 }
 
@@ -27,7 +27,7 @@ const KINDS: readonly string[] = webhookConfigurationKinds.map((kind) =>
  */
 export function createRemediator(deps: RemediatorDeps, changed: (rows: readonly RecordedRemediation[]) => void) {
   const { webhooks, clock, log } = deps;
-  const journal = createJournal({ ...deps, store: webhooks }, changed);
+  const journal = createRemediationJournal({ ...deps, store: webhooks }, changed);
   const reversals = createReversals(clock.monotonic);
   const parts = { webhooks, journal, reversals, telling: createTelling({ webhooks, journal, log }) };
   const due = createDue(clock.monotonic);
@@ -98,7 +98,7 @@ export function createRemediator(deps: RemediatorDeps, changed: (rows: readonly 
   }
 
   async function attempt(key: ObjectKey, failures: number, how: NonNullable<typeof mode>): Promise<void> {
-    const step = await judge(parts, key, how).catch((error: unknown) => {
+    const step = await judgeWebhook(parts, key, how).catch((error: unknown) => {
       const configuration = configurationName(key);
       log.warn('a webhook configuration could not be judged', { configuration, reason: errorText(error) });
       return 'later' as const;

@@ -6,7 +6,7 @@ import type { ResourceEvent } from '../../../../ports/resource-status.ts';
 import type { WebhookChange } from '../../model/remediate.ts';
 import type { RemediationOutcome } from '../../model/remediations.ts';
 import type { LiveConfiguration, WebhookConfigurations } from '../../ports/webhook-configurations.ts';
-import type { Journal } from './journal.ts';
+import type { RemediationJournal } from './journal.ts';
 
 /** How each outcome is said: the Event, and the line of the log. */
 const WORDS: Readonly<Record<RemediationOutcome, Omit<ResourceEvent, 'message'> & { readonly line: string }>> = {
@@ -66,7 +66,7 @@ export function createTelling({
   log,
 }: {
   readonly webhooks: Pick<WebhookConfigurations, 'event'>;
-  readonly journal: Journal;
+  readonly journal: RemediationJournal;
   readonly log: Log;
 }) {
   async function announce({ key, live }: Subject, outcome: RemediationOutcome, text: string): Promise<void> {

@@ -1,14 +1,14 @@
 import type { Derived, Graph } from '../../../../engine/collections/types.ts';
 import { type JsonObject, textOf } from '../../../../model/text/json.ts';
 import { bounded } from '../bounded-text.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type CheckReads, deriveCheck } from './check.ts';
 import { type ProbeReads, probeFinding } from './probe.ts';
 
 interface Reads extends CheckReads, ProbeReads {}
 
 /** Derives whether the API server of each Shoot answers `/healthz`. Key: the Shoot's. */
-export function deriveApiServerAvailable(graph: Graph, reads: Reads): Derived<Finding> {
+export function deriveApiServerAvailable(graph: Graph, reads: Reads): Derived<ConditionFinding> {
   return deriveCheck(graph, reads, {
     type: 'APIServerAvailable',
     name: 'apiServerAvailable',
@@ -23,15 +23,15 @@ export function deriveApiServerAvailable(graph: Graph, reads: Reads): Derived<Fi
   });
 }
 
-const DOWN: Finding = {
+const DOWN: ConditionFinding = {
   outcome: 'failed',
   reason: 'APIServerDown',
   message: 'Could not reach API server during client initialization.',
 };
 
-function healthzFault({ code, body, error, responseMillis }: JsonObject): Finding | undefined {
+function healthzFault({ code, body, error, responseMillis }: JsonObject): ConditionFinding | undefined {
   if (code === 200) return undefined;
-  const failed = (reason: string, message: string): Finding => ({ outcome: 'failed', reason, message });
+  const failed = (reason: string, message: string): ConditionFinding => ({ outcome: 'failed', reason, message });
   if (typeof code === 'number') {
     const answer = `API server /healthz endpoint check returned a non ok status code ${code}.`;
     return failed('HealthzRequestError', `${answer} (${bounded(textOf(body))})`);

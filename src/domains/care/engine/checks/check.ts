@@ -1,7 +1,7 @@
 import type { Collection, Derivation, Derived, Graph, Reader } from '../../../../engine/collections/types.ts';
 import type { ShootCondition } from '../../model/shoot.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { firstFailing } from './first-failing.ts';
 import type { Gate } from './gate.ts';
 
@@ -9,7 +9,7 @@ import type { Gate } from './gate.ts';
  * Findings of one Shoot by type of condition. One entry for all types: most Shoots have none, and each address that is waited
  * for costs.
  */
-export type FindingsByType = Readonly<Partial<Record<ShootCondition, Finding>>>;
+export type FindingsByType = Readonly<Partial<Record<ShootCondition, ConditionFinding>>>;
 
 /** What every check reads. */
 export interface CheckReads {
@@ -29,19 +29,19 @@ export interface Check {
   /** What `rules` reads. */
   readonly reads: NonNullable<Derivation<unknown, unknown>['reads']>;
   /** The finding while no rule fails. */
-  readonly good: Finding;
+  readonly good: ConditionFinding;
   /** The finding while the API server does not run; the message says so. Absent: the check does not need it. */
-  readonly whileDown?: (message: string) => Finding;
+  readonly whileDown?: (message: string) => ConditionFinding;
   /** A check that not every Shoot has. */
   readonly applies?: (shoot: BoundShoot) => boolean;
   /** In their order; undefined: the rule holds. */
-  readonly rules: (read: Reader, shoot: BoundShoot, key: string) => Iterable<Finding | undefined>;
+  readonly rules: (read: Reader, shoot: BoundShoot, key: string) => Iterable<ConditionFinding | undefined>;
 }
 
 /** Derives the finding of a check for each Shoot that is cared for. Partition: type of the condition. Key: the Shoot's. */
 export function deriveCheck(graph: Graph, { bindings, gates, before, after }: CheckReads, check: Check) {
   const { type, name, reads, good, whileDown, applies, rules } = check;
-  return graph.derive<BoundShoot, Finding>({
+  return graph.derive<BoundShoot, ConditionFinding>({
     name,
     from: bindings,
     reads: [gates, ...before, ...after, ...reads],
@@ -53,14 +53,14 @@ export function deriveCheck(graph: Graph, { bindings, gates, before, after }: Ch
   });
 
   /** The finding of a Shoot whose rules are not evaluated. */
-  function stopped(gate: Gate | undefined): Finding | undefined {
+  function stopped(gate: Gate | undefined): ConditionFinding | undefined {
     if (gate?.type === 'closed') return gate.finding;
     if (whileDown === undefined) return undefined;
     if (gate?.type === 'unseen') return gate.finding;
     return gate?.type === 'down' ? { ...whileDown(gate.message), cause: gate.cause } : undefined;
   }
 
-  function* findings(read: Reader, shoot: BoundShoot, key: string): Generator<Finding | undefined> {
+  function* findings(read: Reader, shoot: BoundShoot, key: string): Generator<ConditionFinding | undefined> {
     for (const collection of before) yield read.get(collection, '', key)?.[type];
     yield* rules(read, shoot, key);
     for (const collection of after) yield read.get(collection, '', key)?.[type];

@@ -7,7 +7,7 @@ import { deriveComponents } from '../objects/components.ts';
 import { deriveManagedResources } from '../objects/managed-resources.ts';
 import { deriveTunnelPods } from '../objects/tunnel-pods.ts';
 import { indexUnreadyDaemonPods } from '../objects/unready-daemon-pods.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { deriveApiServerAvailable } from './api-server-available.ts';
 import { deriveControlPlaneHealthy } from './control-plane-healthy.ts';
 import { deriveEveryNodeReady } from './every-node-ready/every-node-ready.ts';
@@ -42,7 +42,7 @@ export function deriveChecks(graph: Graph, core: Reads) {
   const apiServer = deriveApiServerAvailable(graph, reads);
   const nodes = deriveEveryNodeReady(graph, reads);
   const machines = { demands: nodes.demands, preserving: nodes.preserving };
-  const findings: readonly Derived<Finding>[] = [
+  const findings: readonly Derived<ConditionFinding>[] = [
     apiServer,
     deriveControlPlaneHealthy(graph, reads),
     deriveObservabilityComponentsHealthy(graph, reads),

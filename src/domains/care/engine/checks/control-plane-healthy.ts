@@ -4,7 +4,7 @@ import { type JsonObject, textOf, textsOf } from '../../../../model/text/json.ts
 import type { BoundShoot } from '../binding.ts';
 import { bounded, boundedNames } from '../bounded-text.ts';
 import { DEPLOYMENT_KIND, ETCD_KIND } from '../objects/components.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type CheckReads, deriveCheck } from './check.ts';
 import {
   type ControlPlane,
@@ -24,7 +24,7 @@ interface Reads extends CheckReads, PartsReads, ProbeReads {}
  * Derives whether the control plane of each Shoot is healthy: its parts in the Seed, or without a Seed what the API server says
  * of itself. Key: the Shoot's.
  */
-export function deriveControlPlaneHealthy(graph: Graph, reads: Reads): Derived<Finding> {
+export function deriveControlPlaneHealthy(graph: Graph, reads: Reads): Derived<ConditionFinding> {
   return deriveCheck(graph, reads, {
     type: TYPE,
     name: 'controlPlaneHealthy',
@@ -43,7 +43,7 @@ function* seedFindings(
   reads: Reads,
   shoot: BoundShoot,
   controlPlane: ControlPlane,
-): Generator<Finding | undefined> {
+): Generator<ConditionFinding | undefined> {
   const role = 'controlplane';
   yield* componentFindings(read, reads, controlPlane, { kind: ETCD_KIND, role, required: ETCDS });
   const required = requiredDeployments(shoot);
@@ -75,7 +75,7 @@ function scaledDownFinding(
   read: Reader,
   { components }: Reads,
   { seed, namespace }: ControlPlane,
-): Finding | undefined {
+): ConditionFinding | undefined {
   const keys = CONTROLLERS.map((name) => `${DEPLOYMENT_KIND}/${namespace}/${name}` as ObjectKey);
   const scaledDown = keys.filter((key) => read.get(components.components, seed, key)?.isScaledDown === true);
   const [first] = scaledDown;
@@ -86,7 +86,7 @@ function scaledDownFinding(
 }
 
 /** Of an API server without a Seed, by `/readyz?verbose`. */
-function readyzFault({ failedChecks, readyzError, error }: JsonObject): Finding | undefined {
+function readyzFault({ failedChecks, readyzError, error }: JsonObject): ConditionFinding | undefined {
   const names = textsOf(failedChecks);
   if (names.length > 0) {
     return failed(READYZ_FAILED, `API server /readyz endpoint reports failed checks: ${boundedNames(names)}`);
@@ -98,6 +98,6 @@ function readyzFault({ failedChecks, readyzError, error }: JsonObject): Finding 
 
 const READYZ_FAILED = 'ReadyzChecksFailed';
 
-function failed(reason: string, message: string): Finding {
+function failed(reason: string, message: string): ConditionFinding {
   return { outcome: 'failed', reason, message };
 }

@@ -12,7 +12,7 @@ import {
   ETCD_KIND,
 } from '../objects/components.ts';
 import { MANAGED_RESOURCE_KIND, type ManagedResources, managedResourceGroup } from '../objects/managed-resources.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { namespaceObstacle } from '../visibility.ts';
 
 /** Where a control plane runs. */
@@ -57,7 +57,7 @@ export function* componentFindings(
   reads: PartsReads,
   { seed, namespace }: ControlPlane,
   { kind, role, required }: ComponentRule,
-): Generator<Finding | undefined> {
+): Generator<ConditionFinding | undefined> {
   const { components, unhealthy } = reads.components;
   const { reason, plural, one } = SAID[kind];
   const unseen = namespaceObstacle(read, reads, seed, namespace, kind);
@@ -86,7 +86,7 @@ export function* managedResourceFindings(
   { seed, namespace }: ControlPlane,
   type: ShootCondition,
   excuse: () => ((managedResource: ObjectKey) => boolean) | undefined = () => undefined,
-): Generator<Finding | undefined> {
+): Generator<ConditionFinding | undefined> {
   const { unhealthy } = reads.managedResources;
   const group = managedResourceGroup(seed, namespace, type);
   // Most control planes have none: then all checks wait for the same group.

@@ -6,7 +6,7 @@ import { objectOf } from '../../../../model/text/json.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
 import { DEPLOYMENT_KIND } from '../objects/components.ts';
 import { isAsleep, SLEEPS, type Sleep, wasSeenAsleep } from '../sleep.ts';
-import type { Cause, Finding } from '../thresholds.ts';
+import type { Cause, ConditionFinding } from '../thresholds.ts';
 import { type ClusterReads, namespaceObstacle, notChecked, obstacleOf } from '../visibility.ts';
 import { lastOperationOf } from '../written-operation.ts';
 
@@ -15,7 +15,7 @@ import { lastOperationOf } from '../written-operation.ts';
  * API server cannot be judged. `down`: it does not run, and `message` says so. `open`: nothing is in the way.
  */
 export type Gate =
-  | { readonly type: 'closed' | 'unseen'; readonly finding: Finding }
+  | { readonly type: 'closed' | 'unseen'; readonly finding: ConditionFinding }
   | { readonly type: 'down'; readonly message: string; readonly cause: Cause }
   | { readonly type: 'open' };
 

@@ -2,7 +2,7 @@ import type { Derived, Graph, Reader } from '../../../../engine/collections/type
 import type { BoundShoot } from '../binding.ts';
 import { DEPLOYMENT_KIND } from '../objects/components.ts';
 import { careSettingsOf } from '../settings.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type CheckReads, deriveCheck } from './check.ts';
 import {
   componentFindings,
@@ -17,7 +17,7 @@ const TYPE = 'ObservabilityComponentsHealthy';
 interface Reads extends CheckReads, PartsReads {}
 
 /** Derives whether the parts by which each Shoot is observed are healthy. Key: the Shoot's. */
-export function deriveObservabilityComponentsHealthy(graph: Graph, reads: Reads): Derived<Finding> {
+export function deriveObservabilityComponentsHealthy(graph: Graph, reads: Reads): Derived<ConditionFinding> {
   return deriveCheck(graph, reads, {
     type: TYPE,
     name: 'observabilityComponentsHealthy',
@@ -31,7 +31,7 @@ export function deriveObservabilityComponentsHealthy(graph: Graph, reads: Reads)
   });
 }
 
-function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<Finding | undefined> {
+function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<ConditionFinding | undefined> {
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined) return;
   const { monitoringEnabled, loggingEnabled } = careSettingsOf(read, reads.settings);

@@ -3,7 +3,7 @@ import type { EngineInputs } from '../../../../engine/inputs.ts';
 import { agentReportKey, agentReportKind } from '../../../../model/agent/agent-report.ts';
 import { type JsonObject, objectOf } from '../../../../model/text/json.ts';
 import { API_SERVER_PROBE } from '../../model/reports.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, notChecked } from '../visibility.ts';
 
 /** The kind of the object that an agent reports of its API server. */
@@ -21,8 +21,8 @@ export function probeFinding(
   read: Reader,
   cluster: string,
   { live, kinds, agents }: ProbeReads,
-  faultOf: (status: JsonObject) => Finding | undefined,
-): Finding | undefined {
+  faultOf: (status: JsonObject) => ConditionFinding | undefined,
+): ConditionFinding | undefined {
   const unseen = kindObstacle(read, kinds, cluster, PROBE_KIND);
   if (unseen !== undefined) return unseen;
   const probe = read.get(live, cluster, PROBE_KEY);

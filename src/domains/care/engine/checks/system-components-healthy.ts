@@ -5,7 +5,7 @@ import { TUNNEL_PROBE } from '../../model/reports.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';
 import { POD_KIND, TUNNEL_NAMESPACE, type TunnelPods } from '../objects/tunnel-pods.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { kindObstacle, namespaceObstacle, notChecked } from '../visibility.ts';
 import { type CheckReads, deriveCheck } from './check.ts';
 import { controlPlaneOf, managedResourceFindings, type PartsReads, partsRead } from './control-plane-parts.ts';
@@ -21,7 +21,7 @@ interface Reads extends CheckReads, PartsReads, PreservedReads {
 }
 
 /** Derives whether what Gardener runs inside each Shoot's cluster is healthy. Key: the Shoot's. */
-export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Derived<Finding> {
+export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Derived<ConditionFinding> {
   const { tunnelPods } = reads;
   return deriveCheck(graph, reads, {
     type: TYPE,
@@ -40,7 +40,7 @@ export function deriveSystemComponentsHealthy(graph: Graph, reads: Reads): Deriv
   });
 }
 
-function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<Finding | undefined> {
+function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<ConditionFinding | undefined> {
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined) return;
   const excuse = () => excuseOfPreservedNodes(read, reads, shoot, controlPlane);
@@ -49,7 +49,7 @@ function* findings(read: Reader, reads: Reads, shoot: BoundShoot): Generator<Fin
 }
 
 /** Without a probe one running Pod is enough. */
-function tunnelFinding(read: Reader, reads: Reads, cluster: string): Finding | undefined {
+function tunnelFinding(read: Reader, reads: Reads, cluster: string): ConditionFinding | undefined {
   const unseen =
     namespaceObstacle(read, reads, cluster, TUNNEL_NAMESPACE, POD_KIND) ??
     kindObstacle(read, reads.kinds, cluster, TUNNEL_KIND);
@@ -65,7 +65,7 @@ function tunnelFinding(read: Reader, reads: Reads, cluster: string): Finding | u
   return { ...broken(bounded(textOf(error))), cause: { cluster, key: TUNNEL_KEY } };
 }
 
-function broken(why: string): Finding {
+function broken(why: string): ConditionFinding {
   const message = `Tunnel connection has not been established (${why})`;
   return { outcome: 'failed', reason: 'TunnelConnectionBroken', message };
 }

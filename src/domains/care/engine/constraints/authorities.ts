@@ -12,7 +12,7 @@ import { CERTIFICATE_REPORT } from '../../model/reports.ts';
 import { CARE } from '../absences.ts';
 import type { BoundShoot } from '../binding.ts';
 import { bounded } from '../bounded-text.ts';
-import type { Cause, Finding } from '../thresholds.ts';
+import type { Cause, ConditionFinding } from '../thresholds.ts';
 import { type ClusterReads, kindObstacle, namespaceObstacle, notChecked } from '../visibility.ts';
 
 /** The type of the constraint. */
@@ -82,7 +82,7 @@ export function deriveAuthorityFindings(graph: Graph, reads: Reads) {
     const place = placeGroup(cluster, namespace);
     return [place, value.problem === undefined ? expiring(place) : unreadable(place)];
   });
-  const findings: Derived<Finding> = graph.derive<BoundShoot, Finding>({
+  const findings: Derived<ConditionFinding> = graph.derive<BoundShoot, ConditionFinding>({
     name: 'authoritiesOfShoots',
     from: bindings,
     reads: [index, live, kinds, agents, settings],
@@ -176,7 +176,7 @@ function unreadable(place: string): string {
   return `${place}/unreadable`;
 }
 
-const GOOD: Finding = {
+const GOOD: ConditionFinding = {
   outcome: 'good',
   reason: 'NoExpiringCACertificates',
   message: `All CA certificates are still valid for at least ${LEAST_VALIDITY}.`,
@@ -187,7 +187,7 @@ function findingOf(
   { cluster, seed, controlPlaneNamespace }: BoundShoot,
   index: Index<Authority>,
   reads: Reads,
-): Finding {
+): ConditionFinding {
   const [holder, namespace] = seed === undefined ? [cluster, ''] : [seed, controlPlaneNamespace];
   const place = placeGroup(holder, namespace);
   const isBad = read.count(index, place) > 0;
@@ -197,13 +197,13 @@ function findingOf(
   return problem ?? expires ?? namespaceObstacle(read, reads, seed, namespace, SECRET_KIND) ?? GOOD;
 }
 
-function problemFinding(read: Reader, index: Index<Authority>, group: string): Finding | undefined {
+function problemFinding(read: Reader, index: Index<Authority>, group: string): ConditionFinding | undefined {
   const [first] = read.first(index, group, 1);
   if (first?.value.problem === undefined) return undefined;
   return { ...notChecked(first.value.problem), cause: causeOf(first) };
 }
 
-function expiringFinding(read: Reader, index: Index<Authority>, group: string): Finding | undefined {
+function expiringFinding(read: Reader, index: Index<Authority>, group: string): ConditionFinding | undefined {
   const all = read.first(index, group, MOST_NAMED);
   const [first] = all;
   if (first === undefined) return undefined;
@@ -224,7 +224,7 @@ function textOfExpiring({ value: { name, validUntil = 0 } }: Entry<Authority>): 
 }
 
 /** Why the report of the agent is not here; undefined: it is, or there can be none. */
-function reportObstacle(read: Reader, cluster: string, { live, kinds, agents }: Reads): Finding | undefined {
+function reportObstacle(read: Reader, cluster: string, { live, kinds, agents }: Reads): ConditionFinding | undefined {
   const unseen = kindObstacle(read, kinds, cluster, agentReportKind(CERTIFICATE_REPORT));
   if (unseen !== undefined) return unseen;
   // A directory has no authorities.

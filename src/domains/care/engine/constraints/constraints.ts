@@ -6,7 +6,7 @@ import type { Shoot } from '../../model/shoot.ts';
 import { type AbsenceReads, absenceOf, wasSeen } from '../absences.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
 import { isAsleep, type Sleep, wasSeenAsleep } from '../sleep.ts';
-import { type Finding, type Judged, judge } from '../thresholds.ts';
+import { type ConditionFinding, type Judged, judgeCondition } from '../thresholds.ts';
 import { type ClusterReads, notChecked, obstacleOf } from '../visibility.ts';
 import { lastOperationOf } from '../written-operation.ts';
 import { CERTIFICATE_VALIDITIES, deriveAuthorityFindings } from './authorities.ts';
@@ -56,7 +56,7 @@ interface Reads
   readonly sleepers: Derived<Sleep>;
   readonly settings: Collection<JsonValue>;
   /** Of the condition APIServerAvailable, by Shoot. */
-  readonly apiServer: Derived<Finding>;
+  readonly apiServer: Derived<ConditionFinding>;
 }
 
 /**
@@ -82,7 +82,12 @@ export function deriveConstraints(graph: Graph, reads: Reads) {
       const status = read.get(observed, 'Shoot', key);
       const operation = lastOperationOf(status);
       const asConstraint = ([type, finding]: Typed): Judged =>
-        judge(type, finding, { written: undefined, operation, thresholdMillis: undefined, hasPassed: () => false });
+        judgeCondition(type, finding, {
+          written: undefined,
+          operation,
+          thresholdMillis: undefined,
+          hasPassed: () => false,
+        });
       const written = readConditions(status?.fields.constraints).filter(({ type }) => isOwnConstraint(type));
       const absence = isJudged(read, key, shoot) ? absenceOf(read, clustersOf(shoot), reads) : undefined;
       if (absence?.type === 'unseen' && written.length > 0) {
@@ -138,22 +143,22 @@ function unchanged(written: Condition): Judged {
   return { condition: withoutTimes(written) };
 }
 
-type Typed = readonly [string, Finding];
+type Typed = readonly [string, ConditionFinding];
 
-function required(finding: Finding): readonly Typed[] {
+function required(finding: ConditionFinding): readonly Typed[] {
   return REQUIRED.map((type) => [type, finding] as const);
 }
 
-function unlessGood(type: string, finding: Finding | undefined): readonly Typed[] {
+function unlessGood(type: string, finding: ConditionFinding | undefined): readonly Typed[] {
   return finding === undefined || finding.outcome === 'good' ? [] : [[type, finding]];
 }
 
-const SLEEPS: Finding = {
+const SLEEPS: ConditionFinding = {
   outcome: 'good',
   reason: 'ConstraintNotChecked',
   message: 'Shoot cluster has been hibernated.',
 };
-const DOWN: Finding = {
+const DOWN: ConditionFinding = {
   outcome: 'failed',
   reason: 'ConstraintNotChecked',
   message: 'Shoot control plane is not running at the moment.',

@@ -7,7 +7,7 @@ import { type CredentialsRotation, rotationOutlook } from '../../model/credentia
 import type { Shoot } from '../../model/shoot.ts';
 import { CARE } from '../absences.ts';
 import { ROTATING } from '../binding.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type ClusterReads, notChecked } from '../visibility.ts';
 
 /** The type of the constraint. */
@@ -21,7 +21,7 @@ export interface Rotation {
   /** Whole seconds since 1970: the next moment at which the finding may change, or the last one. */
   readonly at: number;
   /** Absent: the rotation is possible, or not required yet. */
-  readonly finding?: Finding;
+  readonly finding?: ConditionFinding;
 }
 
 interface Reads extends Pick<EngineInputs, 'elapsed' | 'observed'>, Pick<ClusterReads, 'agents'> {
@@ -90,7 +90,7 @@ function deadlineKey(shoot: string): string {
   return `rotation/${shoot}`;
 }
 
-const PREVENTED: Finding = {
+const PREVENTED: ConditionFinding = {
   outcome: 'failed',
   reason: 'MaintenanceWindowDuringHibernation',
   message:

@@ -4,7 +4,7 @@ import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-ke
 import { type JsonObject, objectOf, textsOf } from '../../../../model/text/json.ts';
 import { firstNames } from '../../../../model/text/messages.ts';
 import type { BoundShoot } from '../binding.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';
 
 export const DEFINITION_KIND = 'apiextensions.k8s.io/CustomResourceDefinition';
@@ -33,7 +33,7 @@ export function deriveDefinitionFindings(graph: Graph, reads: Reads) {
     },
   });
   const byCluster = graph.index('problemsOfDefinitionsByCluster', problems, ({ partition: cluster }) => [cluster]);
-  const findings = graph.derive<BoundShoot, Finding>({
+  const findings = graph.derive<BoundShoot, ConditionFinding>({
     name: 'definitionsOfShoots',
     from: bindings,
     reads: [byCluster, kinds, live, settings],
@@ -62,7 +62,7 @@ function isProblematic({ spec, status }: JsonObject): boolean {
   return strategy === 'Webhook' && textsOf(objectOf(status).storedVersions).length > 1;
 }
 
-const GOOD: Finding = {
+const GOOD: ConditionFinding = {
   outcome: 'good',
   reason: `No${PROBLEMATIC_DEFINITIONS}`,
   message: 'No CRDs with multiple stored versions have a conversion webhook configured.',

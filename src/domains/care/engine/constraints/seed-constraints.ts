@@ -12,7 +12,7 @@ import {
   preservedMachines,
 } from '../checks/every-node-ready/machines.ts';
 import { MANAGED_RESOURCE_KIND } from '../objects/managed-resources.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';
 
 /** The annotation by which Gardener's resource manager leaves a ManagedResource alone. */
@@ -43,7 +43,7 @@ export function indexIgnoredResources(graph: Graph, { live }: Pick<EngineInputs,
 }
 
 /** Whether a ManagedResource of the control plane is not reconciled; undefined: no Seed runs one. */
-export function ignoredFinding(read: Reader, reads: SeedReads, shoot: BoundShoot): Finding | undefined {
+export function ignoredFinding(read: Reader, reads: SeedReads, shoot: BoundShoot): ConditionFinding | undefined {
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined) return undefined;
   const { seed, namespace } = controlPlane;
@@ -64,7 +64,7 @@ export function ignoredFinding(read: Reader, reads: SeedReads, shoot: BoundShoot
 }
 
 /** Whether machine-controller-manager keeps Machines that have failed; undefined: the Shoot has none. */
-export function preservationFinding(read: Reader, reads: SeedReads, shoot: BoundShoot): Finding | undefined {
+export function preservationFinding(read: Reader, reads: SeedReads, shoot: BoundShoot): ConditionFinding | undefined {
   const controlPlane = controlPlaneOf(shoot);
   if (controlPlane === undefined || shoot.pools.length === 0) return undefined;
   const { seed, namespace } = controlPlane;
@@ -75,7 +75,10 @@ export function preservationFinding(read: Reader, reads: SeedReads, shoot: Bound
 }
 
 /** Whether pools wait for a person to update their Nodes, as the status written last says; undefined: none does. */
-export function manualUpdateFinding(fields: JsonObject, { pools }: Pick<BoundShoot, 'pools'>): Finding | undefined {
+export function manualUpdateFinding(
+  fields: JsonObject,
+  { pools }: Pick<BoundShoot, 'pools'>,
+): ConditionFinding | undefined {
   const { pendingWorkerUpdates } = objectOf(fields.inPlaceUpdates);
   const waiting = textsOf(objectOf(pendingWorkerUpdates).manualInPlaceUpdate);
   if (pools.length === 0 || waiting.length === 0) return undefined;

@@ -4,7 +4,7 @@ import { type ObjectKey, objectRefOf } from '../../../../model/objects/object-ke
 import { type ConfigurationProblem, problemOfConfiguration } from '../../../../model/objects/webhooks/describe.ts';
 import { webhookConfigurationKinds } from '../../../../model/objects/webhooks/problematic.ts';
 import type { BoundShoot } from '../binding.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type NamespaceReads, namespaceObstacle } from '../visibility.ts';
 
 /** The live kinds that may block a cluster, in the order in which they are judged. */
@@ -34,7 +34,7 @@ export function deriveWebhookFindings(graph: Graph, reads: Reads) {
     const { group, kind } = objectRefOf(key as ObjectKey);
     return [`${cluster}/${group}/${kind}`];
   });
-  const findings = graph.derive<BoundShoot, Finding>({
+  const findings = graph.derive<BoundShoot, ConditionFinding>({
     name: 'webhooksOfShoots',
     from: bindings,
     reads: [byKind, kinds, live, settings],
@@ -55,7 +55,7 @@ export function deriveWebhookFindings(graph: Graph, reads: Reads) {
   return { problems, findings };
 }
 
-const GOOD: Finding = {
+const GOOD: ConditionFinding = {
   outcome: 'good',
   reason: 'NoProblematicWebhooks',
   message: 'All webhooks are properly configured.',

@@ -12,7 +12,7 @@ import type { ShootCondition } from '../../model/shoot.ts';
 import { CARE } from '../absences.ts';
 import { bounded } from '../bounded-text.ts';
 import { careSettingsOf } from '../settings.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { generationsOf } from './generations.ts';
 
 /** The kind of the objects by which Gardener's resource manager applies manifests. */
@@ -25,7 +25,7 @@ export const CONDITION_LABEL = 'care.gardener.cloud/condition-type';
 interface Verdict {
   readonly feeds: readonly ShootCondition[];
   /** Absent: it is healthy until then. */
-  readonly problem?: Finding;
+  readonly problem?: ConditionFinding;
   /** Whole seconds since 1970: from then on it is progressing for too long. */
   readonly until?: number;
 }
@@ -108,7 +108,7 @@ function conditionsFedBy(value: JsonObject): readonly ShootCondition[] {
 const [APPLIED, HEALTHY, PROGRESSING] = ['ResourcesApplied', 'ResourcesHealthy', 'ResourcesProgressing'] as const;
 
 /** What counts before progress and missing conditions. Source of the rules: Gardener's CheckManagedResource. */
-function faultOf(value: JsonObject, place: string): Finding | undefined {
+function faultOf(value: JsonObject, place: string): ConditionFinding | undefined {
   const status = objectOf(value.status);
   const applied = conditionOf(status, APPLIED);
   const generations = generationsOf(value);
@@ -131,12 +131,12 @@ function progressingSince(value: JsonObject): number | undefined {
   return parseRfc3339(textOf(progressing.lastTransitionTime)) ?? 0;
 }
 
-function stuck(name: string, most: number): Finding {
+function stuck(name: string, most: number): ConditionFinding {
   const message = `ManagedResource ${name} is progressing for more than ${formatGoDuration(most)}`;
   return { outcome: 'failed', reason: 'ProgressingRolloutStuck', message };
 }
 
-function incompleteness(value: JsonObject, name: string): Finding | undefined {
+function incompleteness(value: JsonObject, name: string): ConditionFinding | undefined {
   const status = objectOf(value.status);
   const missing = [APPLIED, HEALTHY, PROGRESSING].filter((type) => conditionOf(status, type) === undefined);
   if (missing.length === 0) return undefined;
@@ -145,7 +145,7 @@ function incompleteness(value: JsonObject, name: string): Finding | undefined {
 }
 
 /** The finding that a condition stands for. Gardener's ConditionBuilder gives the texts in place of empty ones. */
-function asReported({ reason, message }: JsonObject): Finding {
+function asReported({ reason, message }: JsonObject): ConditionFinding {
   return {
     outcome: 'failed',
     reason: bounded(textOf(reason)) || 'Unspecified',

@@ -8,7 +8,7 @@ import { given } from '../../../../model/values/given.ts';
 import type { BoundShoot } from '../binding.ts';
 import { WEBHOOK_KINDS } from '../constraints/webhooks.ts';
 import { careSettingsOf } from '../settings.ts';
-import type { Finding } from '../thresholds.ts';
+import type { ConditionFinding } from '../thresholds.ts';
 import { type ClusterReads, obstacleOf } from '../visibility.ts';
 import { type LastError, type LastOperation, lastErrorsOf, lastOperationOf } from '../written-operation.ts';
 import { isHeldForLong, isLate, passedMoments } from './deadlines.ts';
@@ -44,7 +44,7 @@ export interface OperationReads
   readonly settings: Collection<JsonValue>;
   /** `status.hibernated`, by Shoot. */
   readonly hibernated: Derived<boolean>;
-  readonly apiServer: Derived<Finding>;
+  readonly apiServer: Derived<ConditionFinding>;
   readonly extensionErrors: Index<LastError>;
   readonly declaredRequests: Derived<DeclaredRequest>;
   /** By Shoot, in the empty partition. */

@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
 import { firstFailing } from '../../../../../src/domains/care/engine/checks/first-failing.ts';
-import type { Finding } from '../../../../../src/domains/care/engine/thresholds.ts';
+import type { ConditionFinding } from '../../../../../src/domains/care/engine/thresholds.ts';
 import { notChecked } from '../../../../../src/domains/care/engine/visibility.ts';
 
-const finding = (outcome: Finding['outcome'], reason: string): Finding => ({ outcome, reason, message: '' });
+const finding = (outcome: ConditionFinding['outcome'], reason: string): ConditionFinding => ({
+  outcome,
+  reason,
+  message: '',
+});
 const good = finding('good', 'Good');
 const unseen = notChecked('Etcd cannot be listed');
 
-test.each<[string, readonly (Finding | undefined)[], Finding]>([
+test.each<[string, readonly (ConditionFinding | undefined)[], ConditionFinding]>([
   ['no rule fails', [undefined, undefined], good],
   ['the first fault counts', [undefined, finding('failed', 'A'), finding('failed', 'B')], finding('failed', 'A')],
   ['a fault counts before what could not be checked', [unseen, finding('failed', 'B')], finding('failed', 'B')],
@@ -29,7 +33,7 @@ test.each<[string, readonly (Finding | undefined)[], Finding]>([
 });
 
 test('rules after a fault are not evaluated', () => {
-  function* rules(): Generator<Finding | undefined> {
+  function* rules(): Generator<ConditionFinding | undefined> {
     yield finding('failed', 'A');
     expect.fail('evaluated');
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Finding, judge } from '../../../../../src/domains/care/engine/thresholds.ts';
+import { type ConditionFinding, judgeCondition } from '../../../../../src/domains/care/engine/thresholds.ts';
 import type { LastOperation } from '../../../../../src/domains/care/engine/written-operation.ts';
 import type { Condition } from '../../../../../src/model/fleet/conditions.ts';
 import type { ObjectKey } from '../../../../../src/model/objects/object-key.ts';
@@ -7,7 +7,7 @@ import { rfc3339 } from '../../../../../src/model/text/time.ts';
 
 const T0 = Date.UTC(2026, 0, 1) / 1000;
 const TYPE = 'ControlPlaneHealthy';
-const failed: Finding = { outcome: 'failed', reason: 'Broken', message: 'it is broken' };
+const failed: ConditionFinding = { outcome: 'failed', reason: 'Broken', message: 'it is broken' };
 
 const written = (status: Condition['status'], reason = 'Broken', at = T0): Condition => ({
   ...{ type: TYPE, status, reason, message: 'foo', lastTransitionTime: rfc3339(at * 1000) },
@@ -22,7 +22,7 @@ const OLD = { ...DONE, lastUpdateTime: rfc3339((T0 - 86_400) * 1000) };
 /** The status of a failure `later` seconds after T0. */
 function statusOf(before: Condition | undefined, later: number, last?: LastOperation, thresholdMillis?: number) {
   const judging = { written: before, operation: last, thresholdMillis, hasPassed: (at: number) => at <= T0 + later };
-  return judge(TYPE, failed, judging).condition.status;
+  return judgeCondition(TYPE, failed, judging).condition.status;
 }
 
 describe('a failure', () => {
@@ -58,7 +58,7 @@ describe('a failure', () => {
 
 it('the moment at which a condition turns False stays the same after it has passed', () => {
   const until = (later: number) =>
-    judge(TYPE, failed, {
+    judgeCondition(TYPE, failed, {
       ...{ written: written('Progressing'), operation: OLD, thresholdMillis: 1_500 },
       hasPassed: (at) => at <= T0 + later,
     }).until;
@@ -69,19 +69,19 @@ it('what was not a failure is not judged by time, and keeps its codes', () => {
   const codes = ['ERR_CONFIGURATION_PROBLEM'];
   const found = { outcome: 'progressing', reason: 'FooBar', message: 'Baz', codes } as const;
   const judging = { written: written('False'), operation: OLD, thresholdMillis: undefined, hasPassed: () => true };
-  expect(judge(TYPE, found, judging)).toEqual({
+  expect(judgeCondition(TYPE, found, judging)).toEqual({
     condition: { type: TYPE, status: 'Progressing', reason: 'FooBar', message: 'Baz', codes },
   });
-  expect(judge(TYPE, { ...failed, outcome: 'unknown' }, { ...judging, operation: undefined }).condition.status).toBe(
-    'Unknown',
-  );
+  expect(
+    judgeCondition(TYPE, { ...failed, outcome: 'unknown' }, { ...judging, operation: undefined }).condition.status,
+  ).toBe('Unknown');
 });
 
 it('the cause of a finding is kept beside the condition, and is no part of it', () => {
   const cause = { cluster: 'blue', key: '/Node//a' as ObjectKey };
   const finding = { outcome: 'failed', reason: 'NodeUnhealthy', message: 'a', cause } as const;
   const judging = { written: undefined, operation: undefined, thresholdMillis: undefined, hasPassed: () => false };
-  expect(judge('EveryNodeReady', finding, judging)).toEqual({
+  expect(judgeCondition('EveryNodeReady', finding, judging)).toEqual({
     condition: { type: 'EveryNodeReady', status: 'Progressing', reason: 'NodeUnhealthy', message: 'a' },
     isPardoned: true,
     cause,

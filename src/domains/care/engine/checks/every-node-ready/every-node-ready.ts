@@ -1,7 +1,7 @@
 import type { Graph, Reader } from '../../../../../engine/collections/types.ts';
 import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads, Leases } from '../../leases.ts';
-import type { Finding } from '../../thresholds.ts';
+import type { ConditionFinding } from '../../thresholds.ts';
 import { type NamespaceReads, notChecked } from '../../visibility.ts';
 import { type CheckReads, deriveCheck } from '../check.ts';
 import { deriveCaredClusters } from './cared-clusters.ts';
@@ -24,7 +24,7 @@ const POOL_RULES: readonly PoolRule[] = [nodesAreHealthy, kubeletsAreUpToDate, n
 /** Of Shoots with a Seed. */
 const GARDENER_RULES: readonly ClusterRule[] = [configsAreApplied, nodeAgentsRun, unitsAreReady, nodesAreScaled];
 
-const GOOD: Finding = { outcome: 'good', reason: 'EveryNodeReady', message: 'All nodes are ready.' };
+const GOOD: ConditionFinding = { outcome: 'good', reason: 'EveryNodeReady', message: 'All nodes are ready.' };
 
 /** Derives whether all Nodes of each Shoot with worker pools are ready. Source: Gardener's CheckClusterNodes. */
 export function deriveEveryNodeReady(graph: Graph, reads: Reads) {
@@ -59,7 +59,7 @@ export function deriveEveryNodeReady(graph: Graph, reads: Reads) {
   return { everyNodeReady, collections, demands: machines.demands, preserving: machines.preserving };
 }
 
-function* findings(read: Reader, shoot: BoundShoot, reads: NodeReads): Generator<Finding | undefined> {
+function* findings(read: Reader, shoot: BoundShoot, reads: NodeReads): Generator<ConditionFinding | undefined> {
   const look = createLook(read, shoot, reads);
   for (const pool of shoot.pools) for (const rule of POOL_RULES) yield rule(look, pool);
   if (shoot.seed !== undefined) for (const rule of GARDENER_RULES) yield rule(look);

@@ -10,7 +10,7 @@ import { type ObjectKey, objectRefOf } from '../../../../../model/objects/object
 import type { WorkerPool } from '../../../model/shoot.ts';
 import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads } from '../../leases.ts';
-import type { Cause, Finding } from '../../thresholds.ts';
+import type { Cause, ConditionFinding } from '../../thresholds.ts';
 import type { NamespaceReads } from '../../visibility.ts';
 import type { CaredClusters } from './cared-clusters.ts';
 import type { Demand } from './machines.ts';
@@ -44,9 +44,9 @@ export interface Look {
 }
 
 /** A rule of one pool. */
-export type PoolRule = (look: Look, pool: WorkerPool) => Finding | undefined;
+export type PoolRule = (look: Look, pool: WorkerPool) => ConditionFinding | undefined;
 /** A rule of the whole cluster. */
-export type ClusterRule = (look: Look) => Finding | undefined;
+export type ClusterRule = (look: Look) => ConditionFinding | undefined;
 
 /** Creates what the rules of a Shoot read by. */
 export function createLook(read: Reader, shoot: BoundShoot, reads: NodeReads): Look {
@@ -73,7 +73,11 @@ export function nodeName(key: string): string {
 }
 
 /** A fault that was found. */
-export function failed(reason: string, message: string, more: Pick<Finding, 'codes' | 'cause'> = {}): Finding {
+export function failed(
+  reason: string,
+  message: string,
+  more: Pick<ConditionFinding, 'codes' | 'cause'> = {},
+): ConditionFinding {
   return { outcome: 'failed', reason, message, ...more };
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../../model/text/json.ts';
 import type { WorkerPool } from '../../../model/shoot.ts';
 import { bounded } from '../../bounded-text.ts';
 import { conditionProblem, type ExpectedCondition } from '../../objects/expected-conditions.ts';
-import type { Finding } from '../../thresholds.ts';
+import type { ConditionFinding } from '../../thresholds.ts';
 import { causedBy, failed, type Look, nodeName, type PoolRule } from './look.ts';
 
 const EXPECTED: readonly ExpectedCondition[] = [
@@ -41,7 +41,7 @@ function firstProblem(
   { name: pool }: WorkerPool,
   group: 'unhealthy' | 'preserved',
   note: string,
-): Finding | undefined {
+): ConditionFinding | undefined {
   const [first] = look.first(group, 1, pool);
   if (first?.value.unhealthy === undefined) return undefined;
   const why = first.value.unhealthy;

@@ -1,4 +1,4 @@
-import type { Finding } from '../../thresholds.ts';
+import type { ConditionFinding } from '../../thresholds.ts';
 import { namespaceObstacle } from '../../visibility.ts';
 import { type ClusterRule, causedBy, failed, type Look, nodeName } from './look.ts';
 import { MACHINE_DEPLOYMENT_KIND, MACHINE_KIND, type MachineState, machineGroup } from './machines.ts';
@@ -56,7 +56,7 @@ function isScalingUp({ desired, registered, ready, preserved, isRolling }: Scale
 function scalingUp(
   { desired, registered, ready, isRolling }: Scale,
   machines: (state: MachineState) => number,
-): Finding {
+): ConditionFinding {
   const reason = !isRolling && registered < desired ? 'NodesScalingUp' : 'NodesRollOutScalingUp';
   const [running, pending, erroneous] = [machines('running'), machines('pending'), machines('erroneous')];
   const all = running + pending + erroneous + machines('preserved');
@@ -66,8 +66,8 @@ function scalingUp(
   return failed(reason, `not enough ready worker nodes registered in the cluster (${ready}/${desired})`);
 }
 
-function scalingDown(look: Look, { registered, desired }: Scale): Finding | undefined {
-  const fault = (message: string, more?: Pick<Finding, 'cause'>) => failed('NodesScalingDown', message, more);
+function scalingDown(look: Look, { registered, desired }: Scale): ConditionFinding | undefined {
+  const fault = (message: string, more?: Pick<ConditionFinding, 'cause'>) => failed('NodesScalingDown', message, more);
   const [cordoned] = look.first('cordonedWrong', 1);
   if (cordoned !== undefined) {
     const node = nodeName(cordoned.key);
