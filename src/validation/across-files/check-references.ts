@@ -1,9 +1,9 @@
-import { given } from '../../model/values/given.ts';
 import { didYouMean, type FieldProblem } from '../../manifest/problem.ts';
 import type { FindingReason } from '../../model/fleet/diagnostic.ts';
 import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
 import { kindOf, kindWithoutGroup, objectRefOf, parseApiVersion } from '../../model/objects/object-key.ts';
 import { compareText, type JsonObject, textOf } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import { type Field, rootOf } from '../rules/shared/field.ts';
 import type { DeclaredObject, DeclaredObjects, LabelIndex } from './declared.ts';
 import { type ObjectFacts, parseReferenceId, selectorIn } from './facts.ts';

@@ -1,10 +1,10 @@
-import { given } from '../../../model/values/given.ts';
 import { didYouMean, type FieldProblem } from '../../../manifest/problem.ts';
 import type { FindingReason } from '../../../model/fleet/diagnostic.ts';
 import { quote } from '../../../model/fleet/ids.ts';
 import { mayBeSecret } from '../../../model/objects/secret-values.ts';
 import { displayPath, type FieldPath } from '../../../model/text/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/text/json.ts';
+import { given } from '../../../model/values/given.ts';
 
 /** A problem that a rule reports. */
 export interface RuleProblem extends FieldProblem {
@@ -178,7 +178,8 @@ export class Field<Step extends string | number = string | number> {
     { hint, atKey, isMissing = false, severity = 'error', since, until }: ReportOptions = {},
   ): void {
     const { path } = this;
-    this.problems.push({ severity,
+    this.problems.push({
+      severity,
       reason,
       message,
       path,
