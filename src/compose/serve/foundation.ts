@@ -82,7 +82,10 @@ export async function layFoundation(ground: Ground, setup: ReplicaSetup | undefi
   if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
   const foundation = {
     ...core,
-    ...{ ledger, lock, several, rules },
+    ledger,
+    lock,
+    several,
+    rules,
     /** Resolves, with a text for people, when this process may not use the store any more and must end. */
     over,
     approvals: createApprovals(core),
@@ -91,8 +94,12 @@ export async function layFoundation(ground: Ground, setup: ReplicaSetup | undefi
     history: createHistory({ ...core, ledger }),
     observed: createObservedStatuses({ ...core, branch, rules }),
     deadlines: createDeadlines({
-      ...{ ...core, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },
-      ...{ journal: fleet, isOfProcess: (owner) => owner === OF_PROCESS },
+      ...core,
+      graph: engine.graph,
+      deadlines: engine.deadlines,
+      elapsed: engine.inputs.elapsed,
+      journal: fleet,
+      isOfProcess: (owner) => owner === OF_PROCESS,
     }),
     counter: createAdmissionCounter(ledger.epoch(), stored),
   };

@@ -45,7 +45,13 @@ export function wireAgents(parts: Parts, options: ServerOptions & { readonly sig
   loop.addSink('deltas', endSessionsOfDeregistered(engine, sessions));
   const listener = createAgentSource({
     ...parts,
-    ...{ fleet, quotas, partRecords, recovery, mayStart, knowsAll, refusedAgents },
+    fleet,
+    quotas,
+    partRecords,
+    recovery,
+    mayStart,
+    knowsAll,
+    refusedAgents,
     enrolledAgain: (request, serial) => events.emit('enrolledAgain', { request, serial }),
     connected: (cluster, holding) => {
       parts.history.connected(cluster, holding);

@@ -69,7 +69,8 @@ function publishTo(sink: StatusSink, parts: PublisherParts): StatusPublisher {
   const { engine, locator, loop, sources } = parts;
   const diagnosticsOf = (source: string) => locatedDiagnostics(engine, locator, source, MOST_LISTED);
   const publisher = createStatusPublisher({
-    ...{ ...parts, sink },
+    ...parts,
+    sink,
     renderer: createStatusRenderer({ ...parts, diagnosticsOf }),
     summary: () => revisionStatus(engine).summary,
     isComplete: () => sources.all().every(({ admitted }) => admitted !== undefined),
