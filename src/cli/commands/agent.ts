@@ -105,7 +105,15 @@ function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
   refuseContradictions(flags, env);
   const { cluster, server, tokenFile, caFile, certFile, keyFile, dataDir, logLevel, logFormat } = flags;
   const { directory, kubeconfig, context, namespace, allowOwnNamespace } = flags;
-  const common = { cluster, server, tokenFile, caFile, dataDir, logLevel, logFormat, health: flags.metrics,
+  const common = {
+    cluster,
+    server,
+    tokenFile,
+    caFile,
+    dataDir,
+    logLevel,
+    logFormat,
+    health: flags.metrics,
     certificate: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     insecure: flags.insecure === true,
   };
@@ -123,7 +131,11 @@ function refuseContradictions(flags: Flags, env: CliContext['env']): void {
   const hasToken = tokenFile !== undefined || (env.RELAY_TOKEN ?? '').trim() !== '';
   const election = flags.leaderElect === false ? 'no-leader-elect' : 'leader-elect';
   const { allowOwnNamespace } = flags;
-  const others = { kubeconfig, context, namespace, [election]: flags.leaderElect,
+  const others = {
+    kubeconfig,
+    context,
+    namespace,
+    [election]: flags.leaderElect,
     'allow-own-namespace': allowOwnNamespace,
   };
   const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
