@@ -12,8 +12,9 @@ import { createLiveNotes, createObserver, type Observer } from './observer.ts';
 import { createDriftBook } from './reconciler/drift-book.ts';
 import type { DriftCounts } from './reconciler/found-drift.ts';
 import { fleetOf, toAgentHolding, toHoldingClaim } from './reconciler/inventory.ts';
-import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
+import { createReconciler, type Reconciler } from './reconciler/reconciler.ts';
 import { recover } from './reconciler/recovery.ts';
+import type { ReconcilerDeps } from './reconciler/state.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
 import { within } from './within.ts';
 

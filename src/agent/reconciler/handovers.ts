@@ -34,7 +34,7 @@ export type Handovers = ReturnType<typeof createHandovers>;
 export function createHandovers({ cluster, results, inventory, live }: HandoverDeps) {
   const waitsFor = new Map<ObjectKey, ObjectKey>();
   const waiters = new Map<ObjectKey, Set<ObjectKey>>();
-  return { waitToApply, waitToRemove, takeWaiters, forget };
+  return { waitToApply, waitToRemove, waitFor, takeWaiters, forget };
 
   /** Notes what the object waits for before it is applied. */
   function waitToApply(request: ApplyRequest): Wait {
@@ -73,6 +73,7 @@ export function createHandovers({ cluster, results, inventory, live }: HandoverD
     return record?.phase === 'held' && result?.state === 'applied' && result.digest === record.digest;
   }
 
+  /** Notes that the object waits for the other one. */
   function waitFor(key: ObjectKey, other: ObjectKey): Wait {
     waitsFor.set(key, other);
     waiters.set(other, (waiters.get(other) ?? new Set()).add(key));

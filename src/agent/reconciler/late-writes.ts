@@ -11,7 +11,7 @@ const SEEN_MS = 60_000;
 
 interface Removed {
   readonly fleet: FleetName;
-  readonly nonce: string;
+  readonly record: InventoryRecord;
 }
 
 /**
@@ -33,39 +33,39 @@ export function createLateWrites({
 }) {
   let earlier: typeof recovered | undefined = recovered;
   const removed = new Map<ObjectKey, Removed>();
-  const working = new Set<ObjectKey>();
   let cancel = clock.schedule(UNDER_WAY_MS, () => {
     earlier = undefined;
     cancel = clock.schedule(SEEN_MS, () => removed.clear());
   });
 
-  const remove = async (key: ObjectKey, { fleet, nonce }: Removed): Promise<void> => {
-    const object = displayKey(key);
-    log.info('an earlier agent has brought back a removed object, which is removed again', { object });
-    try {
-      const { type } = await cluster.remove({ key, fleet, nonce });
-      if (type !== 'gone') log.warn('an object that is live again is still there', { object, type });
-    } catch (error) {
-      log.error('an object that is live again could not be removed', { object, error });
-    }
-    working.delete(key);
-  };
-
   return {
     /** The object was removed, and its record is gone. */
-    removed: (fleet: FleetName, { key, nonce }: InventoryRecord): void => {
-      if (earlier?.get(key)?.nonce === nonce) removed.set(key, { fleet, nonce });
-    },
-    /** Removes the object again if a late write has brought it back. True: it is to be compared with the next state too. */
-    observe: (live: LiveState, key: ObjectKey): boolean => {
-      const last = removed.get(key);
-      if (last === undefined || live.objects.get(key)?.stamp?.nonce !== last.nonce) return false;
-      if (working.has(key)) return true;
-      working.add(key);
-      void remove(key, last);
-      return true;
+    removed: (fleet: FleetName, record: InventoryRecord): void => {
+      if (earlier?.get(record.key)?.nonce === record.nonce) removed.set(record.key, { fleet, record });
     },
     keys: (): Iterable<ObjectKey> => removed.keys(),
+    /** The last record of an object that a late write can bring back. */
+    record: (key: ObjectKey): InventoryRecord | undefined => removed.get(key)?.record,
+    /** Whether a late write has brought the object back. */
+    isBack: (live: LiveState, key: ObjectKey): boolean => {
+      const last = removed.get(key);
+      return last !== undefined && live.objects.get(key)?.stamp?.nonce === last.record.nonce;
+    },
+    /** Removes the object again. Resolves with whether it is gone. Never rejects. */
+    remove: async (key: ObjectKey): Promise<boolean> => {
+      const last = removed.get(key);
+      if (last === undefined) return true;
+      const object = displayKey(key);
+      log.info('an earlier agent has brought back a removed object, which is removed again', { object });
+      try {
+        const { type } = await cluster.remove({ key, fleet: last.fleet, nonce: last.record.nonce });
+        if (type !== 'gone') log.warn('an object that is live again is still there', { object, type });
+        return type === 'gone';
+      } catch (error) {
+        log.error('an object that is live again could not be removed', { object, error });
+        return false;
+      }
+    },
     stop: (): void => cancel(),
   };
 }

@@ -29,7 +29,7 @@ export interface StepOptions {
   readonly mayRemove: boolean;
   /** Of the object, where the inventory does not have it yet. */
   readonly identity?: string | undefined;
-  readonly handovers: Pick<Handovers, 'waitToApply' | 'waitToRemove'>;
+  readonly handovers: Pick<Handovers, 'waitToApply' | 'waitToRemove' | 'waitFor'>;
   /** Whether drift of an object is only reported. */
   readonly leavesDrift: (value: JsonObject) => boolean;
 }
@@ -96,7 +96,7 @@ export async function stepObject(
     if (!options.mayRemove) return SERVER_AWAY;
     const wait = record.rebuilt === true ? 'none' : options.handovers.waitToRemove(key, value);
     return wait === 'none'
-      ? removeObject(cluster, fleet, inventory, record, { declared: value, identity: options.identity })
+      ? removeObject(cluster, inventory, record, { fleet, declared: value, ...options })
       : waiting(cluster, 'removing', wait);
   }
   if (value === undefined) return CONTENT_UNKNOWN;
@@ -156,15 +156,16 @@ function invalidity({ key, value }: ApplyRequest): string | undefined {
   return same && inside ? undefined : `the object calls itself ${quote(named.value.name)} and not ${displayKey(key)}`;
 }
 
+interface RemoveOptions extends Pick<StepOptions, 'identity' | 'handovers'> {
+  readonly fleet: FleetName;
+  readonly declared: JsonObject | undefined;
+}
+
 async function removeObject(
   cluster: ClusterApi,
-  fleet: FleetName,
   inventory: Inventory,
   record: InventoryRecord,
-  {
-    declared,
-    identity = record.identity,
-  }: { readonly declared?: JsonObject | undefined; readonly identity?: string | undefined },
+  { fleet, declared, identity = record.identity, handovers }: RemoveOptions,
 ): Promise<Step> {
   const { key, nonce } = record;
   if (record.rebuilt === true) {
@@ -172,7 +173,10 @@ async function removeObject(
     return stepOf('removed', RELEASED, `${displayKey(key)} stays: ${why}`);
   }
   const occupant = occupantOf(record, declared, inventory.records.values());
-  if (occupant !== undefined) return stepOf('removing', OCCUPIED, `${displayKey(occupant)} is still in it`);
+  if (occupant !== undefined) {
+    handovers.waitFor(key, occupant);
+    return stepOf('removing', 'Occupied', `${displayKey(occupant)} is still in it`);
+  }
   const outcome = await cluster.remove({
     ...{ key, fleet, nonce },
     ...(identity === undefined ? {} : { identity }),
@@ -230,9 +234,6 @@ function definedKind(name: string, value: JsonObject | undefined): { readonly gr
 
 /** Reason of a result: the object is not owned any more, and stays. */
 export const RELEASED = 'Released';
-
-/** Reason of a result: the removal of a Namespace or CRD waits until the objects in it are removed. */
-export const OCCUPIED = 'Occupied';
 
 /** Releasing the button starts the work at once; the retry is for a release without a hint. */
 function paused({ releaseStop }: ClusterApi): Step {

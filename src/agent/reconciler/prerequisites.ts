@@ -11,16 +11,23 @@ const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, NAMESPACE
 export function createPrerequisites() {
   const reasons = new Map<ObjectKey, string>();
   const failed = new Set<ObjectKey>();
+  let hasRemoved = false;
   /** Kinds and Namespaces that existed in the last state already: something else is missing then. */
   let before: ReadonlySet<string> = new Set();
   return {
     note,
+    /** The object is removed. */
     forget(key: ObjectKey): void {
       reasons.delete(key);
       failed.delete(key);
+      hasRemoved = true;
     },
-    /** The objects that could not be applied. */
-    failed: (): Iterable<ObjectKey> => failed,
+    /** The failed objects, once after removals: a removed object can have had what they need. */
+    takeFreed(): Iterable<ObjectKey> {
+      const freed = hasRemoved ? failed : [];
+      hasRemoved = false;
+      return freed;
+    },
     metBy,
     redefinedIn,
     freedIn,

@@ -21,7 +21,7 @@ const MOST_AT_ONCE = 16;
 const MOST_BYTES_AT_ONCE = 8 * 1024 * 1024;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 600_000;
-/** The shortest time from a try of a key to the next one that a hint brings forward. */
+/** The shortest time from a try of a key to the next one that a hint brings forward, unless the hint says another. */
 const SHORTEST_PAUSE_MS = 10_000;
 /** The pause is at least this part of the back-off, so that endless hints do not make the agent try a failing key often. */
 const PAUSE_OF_BACK_OFF = 0.1;
@@ -148,14 +148,14 @@ function createRetries({ clock, random }: WorkQueueDeps, due: (key: ObjectKey) =
       retryAt(key, from, from + retryMs(count, random));
     },
     /**
-     * Brings the retry of a key forward. The earliest time is ten seconds after its last try, or a tenth of its back-off if that is
-     * longer. Does nothing if the key waits for no retry.
+     * Brings the retry of a key forward. The earliest time is `pauseMs` after its last try, by default ten seconds, or a tenth of its
+     * back-off if that is longer. Does nothing if the key waits for no retry.
      */
-    hasten(key: ObjectKey): void {
+    hasten(key: ObjectKey, pauseMs = SHORTEST_PAUSE_MS): void {
       const retry = waiting.get(key);
       if (retry === undefined) return;
       const backOff = backOffMs((failures.get(key) ?? 1) - 1, FIRST_RETRY_MS, LONGEST_RETRY_MS);
-      const at = Math.max(clock.monotonic(), retry.from + Math.max(SHORTEST_PAUSE_MS, backOff * PAUSE_OF_BACK_OFF));
+      const at = Math.max(clock.monotonic(), retry.from + Math.max(pauseMs, backOff * PAUSE_OF_BACK_OFF));
       if (at < retry.at) retryAt(key, retry.from, at);
     },
     stop(): void {

@@ -22,6 +22,13 @@ beforeEach(async () => {
 
 const isApplied = (): boolean => world.cluster.objects.has(failingKey);
 
+/** The removal of an object waits for long, so that its back-off is long. */
+async function removeLater(): Promise<void> {
+  world.cluster.fail(otherKey, 'waiting');
+  await world.server.say({ removals: [otherKey] });
+  await world.clock.advance(1_800_000);
+}
+
 test('a refusal is tried again within ten minutes, however often it was refused', async () => {
   expect(isApplied()).toBe(false);
   await world.clock.advance(600_000);
@@ -136,4 +143,25 @@ test('another attempt of a removal is made at once, and one of an object that is
     accepted: false,
     reason: 'UnknownTouch',
   });
+});
+
+test('a removal is tried again soon after its object is gone', async () => {
+  await removeLater();
+  world.cluster.fail(otherKey, undefined);
+  world.cluster.personRemoves(otherKey);
+  await world.clock.advance(60_000);
+  expect(world.server.lastResults()[otherKey]).toBe('removed Removed');
+});
+
+test('a removal is tried once a minute at most while states lack an object that exists', async () => {
+  await removeLater();
+  const tries = world.cluster.tries(otherKey);
+  for (let second = 0; second < 300; second += 1) {
+    world.cluster.personPuts(otherKey, other);
+    await world.settle();
+    world.cluster.personRemoves(otherKey);
+    await world.clock.advance(950);
+  }
+  expect(world.cluster.tries(otherKey) - tries).toBeGreaterThanOrEqual(1);
+  expect(world.cluster.tries(otherKey) - tries).toBeLessThanOrEqual(6);
 });
