@@ -198,8 +198,8 @@ function driftReports(records: readonly DriftRecord[]): AgentReports {
 }
 
 /**
- * Called before `stop` by a process whose Lease was not renewed: if the reason is an API server that does not answer, the server
- * is told. No object is written any more. Resolves within 14 s.
+ * Called before `stop` if the Lease was not renewed. Tells the management server if the reason is that the API server does not answer.
+ * No object is written any more. Resolves within 14 s.
  */
 async function reportOutage(
   clock: Clock,

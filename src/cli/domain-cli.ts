@@ -20,7 +20,7 @@ export interface DomainCommand {
   readonly load: () => Promise<(context: CommandContext) => CliCommand>;
   /** The command that it follows in the overview. */
   readonly after: string;
-  /** By the name of a command below it: the list of `get` whose names stand as its argument, for the completion of a shell. */
+  /** By the name of a command below it: the list of `get` that has the names for its argument. Completion of a shell uses it. */
   readonly names?: Readonly<Record<string, string>>;
 }
 

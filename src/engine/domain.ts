@@ -101,9 +101,9 @@ export type DomainInputs = Readonly<Record<string, Input<JsonValue>>>;
 /** What a domain adds to the graph before placement. */
 export interface DomainParts {
   /**
-   * All collections. Failures of `bySource`, whose partitions are sources, and of `anywhere`, which can concern any source,
-   * make sources partial. Those that are `shown` can change wanted objects and never remove one: their failures are only
-   * reported.
+   * All collections. Failures of `bySource` make their partition, a source, partial. Failures of `anywhere` can concern any source
+   * and make all of them partial. Failures of `shown` are only reported: these collections can change wanted objects and never
+   * remove one.
    */
   readonly collections: {
     readonly bySource: readonly Derived<unknown>[];

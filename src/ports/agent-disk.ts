@@ -14,9 +14,9 @@ export interface AgentDisk {
    */
   load(position: OutputPosition): Promise<StoredOutput | undefined>;
   /**
-   * Appends a step atomically; durable when it resolves, with the contents of `put` as they are on the disk then, and others
-   * whose place has changed. Rejects with an error that {@link isDiskFull} recognises if there is no room. After a rejection the
-   * disk is as it was before.
+   * Appends a step atomically; durable when it resolves. Resolves with the contents of `put` as they are on the disk then, and other
+   * contents with a changed place. Rejects with an error that {@link isDiskFull} recognises if there is no room. After a rejection
+   * the disk is as it was before.
    */
   append(step: OutputStep): Promise<StoredContents>;
   /** Replaces all steps with this snapshot atomically. Resolves and rejects as `append`. */

@@ -37,9 +37,9 @@ export interface SnapshotStore {
   /** All records whose key starts with `prefix`, in key order. */
   list(prefix: string): AsyncIterable<StoredRecord>;
   /**
-   * Applies all writes or none; durable when it resolves. `conflict` if an `ifVersion` does not match. A retry of a batch whose
-   * reply was lost returns the outcome of that batch and is no conflict with it, unless this process has changed one of its records
-   * since.
+   * Applies all writes or none; durable when it resolves. `conflict` if an `ifVersion` does not match. If the reply to a
+   * batch was lost, a retry returns the outcome of that batch and is no conflict with it, unless this process has changed one of its
+   * records since.
    */
   write(writes: readonly StoreWrite[]): Promise<'written' | 'conflict'>;
   /** True if several processes may use it at once; then `watch` reports the writes of the others. */

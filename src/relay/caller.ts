@@ -1,6 +1,6 @@
 import { networkOf } from '../model/text/ip-address.ts';
 
-/** What rate limits know a caller by: the address of the peer, or of IPv6 its /64 network, whose addresses one caller has all. */
+/** What rate limits know a caller by: the address of the peer, or its /64 network of IPv6, since one caller has all addresses in it. */
 export function callerOf(peer: string): string {
   return networkOf(addressOfPeer(peer));
 }

@@ -22,7 +22,7 @@ interface SharedInputOptions<Value extends JsonValue, Staged extends JsonValue> 
 const LIST_FROM = 100;
 
 /**
- * An input of the engine whose values are records of the store: the one that was written last counts, if it is not outdated.
+ * An input of the engine with records of the store as its values: the record that was written last counts, if it is not outdated.
  * What this process writes is staged at once; what others write is staged when it was read. A value without news is neither
  * written nor staged.
  */

@@ -2,7 +2,7 @@ import type { PullRequestsConfig } from '../model/fleet/relay-config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../model/text/json.ts';
 import { bodyOf, type Header } from './hook-body.ts';
 
-/** A call of a hook about a pull request that was opened, whose branch has new commits, or that goes into another branch than before. */
+/** A call of a hook about a pull request that was opened, has new commits, or goes into another branch than before. */
 export interface PullRequestEvent {
   readonly host: PullRequestsConfig['host'];
   /** Path of the repository at the host. */

@@ -67,7 +67,7 @@ function valueIn(root: string, { key, where }: Pick<OwnObject, 'key' | 'where'>)
   }
 }
 
-/** What is known of an object whose file has changed, is gone, or cannot be read since: the next look says more. */
+/** An object with only its name, for a file that has changed, is gone, or cannot be read: the next look says more. */
 function nameOf(key: ObjectKey): JsonObject {
   const { group, kind, namespace, name } = objectRefOf(key);
   const apiVersion = group === '' ? 'v1' : `${group}/v1`;

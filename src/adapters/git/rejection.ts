@@ -51,7 +51,7 @@ export function namesNear(branch: string): readonly string[] {
   return [...names.map((name) => `refs/heads/${name}`), `refs/heads/${branch}/*`];
 }
 
-/** A file system holds no file beside a folder of the same name, and so git holds no ref whose name is the folder of another one. */
+/** Git keeps refs as files: no ref can have the name of the folder of another ref. */
 function refInTheWay(ref: string, refs: RemoteRefs): string | undefined {
   const names = [...refs.keys()].sort();
   return names.find((name) => ref.startsWith(`${name}/`) || name.startsWith(`${ref}/`));

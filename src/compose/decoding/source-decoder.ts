@@ -44,7 +44,7 @@ function mayHaveAliases(bytes: Uint8Array): boolean {
   return bytes.includes(0x26) && bytes.includes(0x2a);
 }
 
-/** Beside this module in the sources, at the root of the bundle, whose chunks are in a folder. */
+/** Beside this module in the sources; at the root of the bundle, which has its chunks in a folder. */
 const MODULE = import.meta.url.endsWith('.ts') ? './decode-thread.ts' : '../decode-thread.js';
 
 /** What the tests of the decoder change. */

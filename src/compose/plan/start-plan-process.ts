@@ -10,7 +10,7 @@ import type { RefRefusal } from '../../ports/source.ts';
 import type { EvaluatePlan, FinishedPlan, PlanJob } from '../../runtime/plans/plan-job.ts';
 import type { FromPlanProcess, PlanProcessAsks, ToPlanProcess } from './plan-process.ts';
 
-/** Beside this module in the sources, at the root of the bundle, whose chunks are in a folder. */
+/** Beside this module in the sources; at the root of the bundle, which has its chunks in a folder. */
 const MODULE = import.meta.url.endsWith('.ts') ? './plan-process.ts' : '../plan-process.js';
 
 const START = 'import(process.argv[1]).then(({ runPlanProcess }) => runPlanProcess())';

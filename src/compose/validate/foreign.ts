@@ -8,7 +8,7 @@ import { claimedBy, type ToolFolders } from '../../sources/tree/tool-folders.ts'
 import type { CheckedFile } from './check-file.ts';
 import { type Inputs, pathInSource, sourceRoot } from './inputs.ts';
 
-/** Judges the files of other tools, as a server does whose source the request is about: where it wants desired state of them, it is an error. */
+/** Judges files of other tools as the server with this source does: a file that is wanted as desired state is an error. */
 export async function withForeignVerdicts(
   { files, claimed, tools, ignoreFolders }: Inputs,
   checked: readonly CheckedFile[],

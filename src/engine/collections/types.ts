@@ -79,8 +79,8 @@ export interface Index<Value> {
 
 /**
  * Declared, tracked reads. Reading an absent entry is a dependency too. A computation sees every collection as if no cluster
- * outside its scope existed: of a live input the partitions inside, of derived collections the entries whose scope is inside,
- * of a gathered list such contributions.
+ * outside its scope existed: partitions of live inputs, entries of derived collections and contributions of gathered lists are left
+ * out unless their scope is inside.
  */
 export interface Reader {
   get<Value>(collection: Collection<Value>, partition: string, key: string): Value | undefined;

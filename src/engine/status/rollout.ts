@@ -54,7 +54,7 @@ export function revisionStatus(engine: Engine, source?: string) {
   };
 }
 
-/** The summary of all sources' revisions, with the clusters whose agents are away: of them it says what was last seen. */
+/** The summary of all sources' revisions. It also says what was last seen of clusters without a connected agent. */
 export function fleetSummary(engine: Engine): string {
   const { summary, waiting } = revisionStatus(engine);
   const away = [...engine.clusters.entries('')]

@@ -12,7 +12,7 @@ interface Step {
   readonly at: number;
   /** Number of confirmed removals. */
   removed: number;
-  /** Keys whose removal was sent and is not confirmed yet: the guards count each once: here, or as a removal that the engine proposes again. */
+  /** Keys with a removal that was sent and is not confirmed yet. If the engine proposes one again, the guards still count it once. */
   open: readonly string[];
   /** Their ledger entries were unproven: they count for the guards of their cluster only. */
   readonly unproven?: true;

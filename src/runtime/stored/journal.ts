@@ -136,7 +136,7 @@ async function writeBatch(
   }
 }
 
-/** Takes the next batch: writes of one guarded group, whose check covers the batch, or of as many other groups as fit. */
+/** Takes the next batch: writes of one guarded group, which is checked with the batch, or of as many other groups as fit. */
 function collect(waiting: Set<WriteGroup>) {
   const taken: { readonly group: WriteGroup; readonly part: GroupPart }[] = [];
   const budget = { bytes: BATCH_BYTES, records: BATCH_RECORDS };

@@ -18,9 +18,9 @@ export type MassDeletionWatch = ReturnType<typeof createMassDeletionWatch>;
 
 /**
  * Distinguishes deletions of resources by a person from the loss of a complete kind.
- * A kind whose definition was deleted and installed again returns empty or half restored: it may have lost at most half of
- * its resources. So may a kind that no process has watched for a while, unless others have replaced them. A kind that was
- * watched all the time may not lose all of several resources at once. A refused kind stays refused until all its resources
+ * A kind comes back empty or half restored if its definition was deleted and installed again: it may have lost at most half of its
+ * resources. The same holds for a kind that no process has watched for a while, unless others have replaced the resources. A kind
+ * that was watched all the time may not lose all of several resources at once. A refused kind stays refused until all its resources
  * are back or a person accepts: a restore that recreates them one by one must not let the others be removed meanwhile.
  */
 export function createMassDeletionWatch() {

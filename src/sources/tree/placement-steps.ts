@@ -19,8 +19,8 @@ export interface FilePlacement {
 }
 
 /**
- * The Placements of a revision, and the steps of matching its manifests with their globs, as the engine does: each path with the globs
- * whose folder contains it.
+ * The Placements of a revision, and the steps of matching its manifests with their globs. As in the engine, each path is matched with
+ * the globs that have a folder above it.
  */
 export interface PlacementSteps {
   /** By the path of their file; a file without any is absent. */

@@ -138,7 +138,7 @@ function validatorFor(draft: JsonValue | undefined, meter: Meter): Ajv {
 /** The keyword for the steps of a schema that do not depend on the value. */
 const STEPS = 'x-fleetrelay-steps';
 
-/** The keywords whose work depends on the size of the value, without those that look at each value by a schema. */
+/** The keywords with work that depends on the size of the value, without keywords that look at each value by a schema. */
 const LINEAR = ['minLength', 'maxLength', 'format', 'uniqueItems', 'patternProperties'];
 
 /** Returns the steps for a value by the keywords of a schema whose work depends on it; undefined: there are none. */

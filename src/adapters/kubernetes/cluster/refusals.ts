@@ -43,8 +43,9 @@ export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
 }
 
 /**
- * Whether the API server itself never lets the object be deleted, such as a priority class of the system. Webhooks, policies and proxies,
- * whose answers can read the same, can change: a 405 counts only if discovery says that the kind cannot be deleted.
+ * Whether the API server itself never lets the object be deleted, such as a priority class of the system. Answers of
+ * webhooks, policies and proxies can read the same, and these can change: a 405 counts only if discovery says that the kind cannot be
+ * deleted.
  */
 export function isRefusedForGood(
   answer: KubeAnswer | Hindered,

@@ -54,7 +54,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
   return failed('ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being removed`);
 }
 
-/** Without a definition of its kind no object exists. Nor does one whose key has the wrong scope. */
+/** No object exists if its kind has no definition, or if its key has the wrong scope. */
 async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failure): Promise<RemoveOutcome> {
   if (why.reason === 'WrongScope') return { type: 'gone' };
   const { group, kind } = objectRefOf(key);

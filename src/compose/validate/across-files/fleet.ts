@@ -25,8 +25,8 @@ interface FleetOptions {
 }
 
 /**
- * The findings of the engine about the files of a fleet, as a server has them whose source is the named folder (several: the
- * current one). No cluster has reported.
+ * The findings of the engine about the files of a fleet. They are the same as in a server with the named folder as its source (if
+ * several are named: the current folder) before any cluster has reported.
  */
 export function judgeFleet(
   files: readonly FactsOfFile[],

@@ -2,7 +2,7 @@ import { type Running, startWorker } from '../../start-worker.ts';
 import type { CheckedFiles, CheckTask } from './check-files.ts';
 import type { ThreadMessage } from './thread.ts';
 
-/** Where the module of a worker is: beside this one in the sources, at the root of the bundle, whose chunks are in a folder. */
+/** The module of a worker: beside this module in the sources; at the root of the bundle, which has its chunks in a folder. */
 const MODULE = import.meta.url.endsWith('.ts') ? './thread.ts' : '../validate-thread.js';
 
 /** Starts a thread that checks files. */

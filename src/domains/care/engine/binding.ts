@@ -34,7 +34,7 @@ export function isCaredFor({ isIgnored, isOfGardener }: Pick<Shoot, 'isIgnored' 
   return !isIgnored && !isOfGardener;
 }
 
-/** The partition of the collection `shoots` with those again whose credentials are rotated by themselves: few are. */
+/** The partition of the collection `shoots` that repeats the few Shoots with automatic rotation of credentials. */
 export const ROTATING = 'rotating';
 
 /** Derives which clusters each Shoot is bound to, from desired state alone. */

@@ -19,7 +19,7 @@ interface Reads extends AbsenceReads, Pick<EngineInputs, 'observed'> {
 
 /**
  * Derives the conditions of findings. Partition: type of the condition. Key: the Shoot's. A condition reads what was written
- * last, and a finding of a cluster whose agent is silent does not hold for ever.
+ * last. A finding does not hold for ever while the agent of its cluster is silent.
  */
 export function deriveConditions(graph: Graph, findings: readonly Derived<ConditionFinding>[], reads: Reads) {
   const { bindings, sleepers, settings, observed, elapsed, absences } = reads;

@@ -50,7 +50,7 @@ interface MeshSources {
 /** An explanation names at most this many data planes: each one costs a look into its file. */
 const NAMED = 20;
 
-/** The data planes whose addresses an object has, those that are not ready first, and the ServiceMirrors that read the mesh. */
+/** The data planes that an object has addresses of, unready ones first, and the ServiceMirrors that read the mesh. */
 export function explainMesh(
   sources: MeshSources,
   candidates: readonly Contribution<Candidate>[],

@@ -34,7 +34,7 @@ export interface MirrorCopy {
 
 /**
  * What a ServiceMirror mirrors: the selected Services of clusters, or the services of all declared data planes of meshes
- * (`meshes` in canonical order, at least one), whose objects lie in `namespace`.
+ * (`meshes` in canonical order, at least one). `namespace`: of the objects that are made for meshes.
  */
 export type MirrorFrom =
   | { readonly type: 'clusters'; readonly clusters: ClusterChoice }

@@ -11,7 +11,7 @@ export function lastOperationHealth({ status: { lastOperation } }: Live): Found 
   return state === 'Processing' || state === 'Pending' || state === 'Error' ? inProgress(message) : undefined;
 }
 
-/** Conditions of Gardener: `Progressing` is a status of theirs, and a name whose condition is true while something is going on. */
+/** Conditions of Gardener. `Progressing` is a status of conditions, and the name of a condition that is true while something goes on. */
 export function gardenerHealth({ group, conditions }: Live): Found | undefined {
   if (!group.endsWith('.gardener.cloud')) return undefined;
   const abnormal = conditions.find(({ type, status }) => status === 'True' && isAbnormal(type));

@@ -195,7 +195,7 @@ export function until(since: number | undefined, millis: number, now: ObjectHeal
   return since === undefined ? now : { ...now, later: { at: since + millis, health: then } };
 }
 
-/** For kinds whose controllers write a status only of objects that something uses: after ten minutes one without it is current. */
+/** For kinds with a status only while something uses the object: without a status an object is current after ten minutes. */
 export function notObservedAtFirst({ creationTimestamp }: JsonObject): Found {
   return until(timeOf(creationTimestamp), UNOBSERVED_MS, NOT_OBSERVED, current('no controller has taken it up'));
 }

@@ -1,5 +1,5 @@
 /**
- * Kinds without rules of their own whose controllers always write a status, by group: an object of them without a status is not
+ * Kinds without rules of their own, by group, that always get a status from their controllers: an object without a status is not
  * taken up yet. Objects of other kinds can lack a status for good, so without one they are current.
  */
 const KINDS: Readonly<Record<string, string>> = {

@@ -290,8 +290,7 @@ function waitingNamed({ named }: Tasks, name: string): Task | undefined {
 }
 
 /**
- * The errors of these tasks and of others, and those that were written and whose tasks are still open: an error stays until its
- * task succeeds.
+ * The errors of these tasks and of others, and the written errors with open tasks: an error stays until its task succeeds.
  */
 function errorsOf({ errors, foreign, tasks, errorOf }: Situation, wrong: TaskList): readonly LastError[] {
   const entries = new Map([...foreign, ...wrong.first.map(errorOf)].map((entry) => [entry.taskID, entry]));
