@@ -57,7 +57,7 @@ export interface ServerOptions {
   readonly bounds: PolicyBounds;
   /** Of each cluster; absent: the default. */
   readonly quotas?: ClusterSize;
-  /** So many records of a large step of an input snapshot share a commit; absent: the default. */
+  /** Number of records of a large step of an input snapshot that share a commit. Default: `PART_RECORDS`. */
   readonly partRecords?: number;
   /** Most bytes of one delta to a cluster; absent: the default. */
   readonly deltaBytes?: number;

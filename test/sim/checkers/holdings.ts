@@ -38,7 +38,7 @@ interface Sample extends Pick<Holding, 'isKnown' | 'gone'> {
   readonly least: number;
 }
 
-/** A server that judges for others knows of their clusters what the store has brought it, which may be as old as this. */
+/** Greatest age of what a server that judges for others knows of their clusters, by the store. */
 const HEARSAY_MS = 300_000;
 /**
  * A server decides by what it knew when its commit began, which is done in slices within this time. What an agent has said to another
