@@ -121,7 +121,7 @@ describe.skipIf(noProgram('kube-apiserver'))('commands and an agent that somethi
       expect([code, err]).toEqual([1, expect.stringContaining('is the agent of east')]);
     }
     const { code, err } = await cli('cluster', 'deregister', 'west', '--uninstall-agent', ...inCluster());
-    expect([code, err]).toEqual([1, expect.stringContaining('is that of east, not of west')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('belongs to east, not to west')]);
     expect(await plane.get('deployments,configmaps', '-n', 'fleetrelay')).toEqual(before);
   });
 

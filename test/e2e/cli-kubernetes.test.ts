@@ -407,7 +407,7 @@ describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', ()
       const other = await run(
         ...['cluster', 'deregister', 'west', '--uninstall-agent', '--agent-kubeconfig', plane.kubeconfig()],
       );
-      expect([other.code, other.err]).toEqual([1, expect.stringContaining('is that of east, not of west')]);
+      expect([other.code, other.err]).toEqual([1, expect.stringContaining('belongs to east, not to west')]);
     });
 
     it('uninstalls the agent, its rights in other namespaces too, and leaves what the fleet has made', async () => {

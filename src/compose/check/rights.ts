@@ -85,7 +85,7 @@ async function writablePlaces(kube: Kube, agent: InstalledAgent): Promise<Asked<
   return { type: 'answered', value: bindings.map((each) => textOf(metadataOf(each).namespace)) };
 }
 
-/** Those of the rights that the agent's ServiceAccount has, by RBAC; no policy is asked. */
+/** The rights that the agent's ServiceAccount has by RBAC; no policy is asked. */
 export async function allowedOf(
   kube: Kube,
   { serviceAccount }: InstalledAgent,

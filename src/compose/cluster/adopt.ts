@@ -80,7 +80,7 @@ export async function previewAdoption(request: AdoptRequest, io: KubeIo): Promis
   // A first sync leaves replicas to autoscalers too.
   const looking = await openLooking(kube.client, kube.catalog, {
     settings: NO_SETTINGS,
-    // As at `cluster register`: the namespace of a context is that of its workloads.
+    // As at `cluster register`: the namespace of a context is for workloads.
     agentNamespace: request.kube.namespace ?? AGENT_NAMESPACE,
   });
   const judging: Judging = { looking, request, wanted: new Set(items.map(({ key }) => key)) };

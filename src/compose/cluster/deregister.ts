@@ -22,7 +22,7 @@ export interface DeregisterRequest extends KubeTarget, AgentPlace {
   readonly name: ClusterName;
   /** The KubernetesCluster is in this checkout. */
   readonly checkout?: string;
-  /** The KubernetesCluster is in the management cluster: that of the {@link KubeTarget}. */
+  /** The KubernetesCluster is in the management cluster, which the {@link KubeTarget} names. */
   readonly delete?: true;
   readonly uninstallAgent?: true;
   /** Remove the objects of the fleet in the cluster. */
@@ -93,10 +93,10 @@ async function checkCluster(kube: Kube, { name, removeObjects: removesObjects }:
   const found = await installedClusterName(kube);
   if (found === name) return;
   const where = `namespace ${namespace} of ${client.server}`;
-  if (found !== undefined) throw new Error(`the agent in ${where} is that of ${found}, not of ${name}`);
+  if (found !== undefined) throw new Error(`the agent in ${where} belongs to ${found}, not to ${name}`);
   if (removesObjects !== true || (await countOwned(kube)) === null) return;
   throw new Error(
-    `there is an inventory in ${where}, and no settings that name its cluster: if it is that of ${name}, name it with: kubectl -n ${namespace} create configmap fleetrelay-agent-settings --from-literal=cluster=${name}`,
+    `there is an inventory in ${where}, and no settings that name its cluster: if it belongs to ${name}, name it with: kubectl -n ${namespace} create configmap fleetrelay-agent-settings --from-literal=cluster=${name}`,
   );
 }
 

@@ -27,7 +27,7 @@ export interface RegisterRequest extends KubeTarget, AgentPlace {
   readonly label: Readonly<Record<string, string>>;
   /** The KubernetesCluster is written into this checkout. */
   readonly checkout?: string;
-  /** The KubernetesCluster is applied to the management cluster: that of the {@link KubeTarget}. */
+  /** The KubernetesCluster is applied to the management cluster, which the {@link KubeTarget} names. */
   readonly apply?: true;
   /** The address at which the agent reaches the server; needed for `install` and `agentManifests`. */
   readonly server?: ListenAddress;
@@ -191,7 +191,9 @@ async function agentMaterial(
     );
   }
   if (ca === undefined) {
-    notes.push('no certificate authority is among the manifests: the agent trusts those of its image (--ca-file FILE)');
+    notes.push(
+      'no certificate authority is among the manifests: the agent trusts the authorities of its image (--ca-file FILE)',
+    );
   }
   return {
     options: {

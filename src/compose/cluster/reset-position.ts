@@ -14,7 +14,7 @@ import type { KubeTarget, RunIo } from '../options.ts';
 /** The options of `fleetrelay cluster reset-position`. */
 export interface ResetPositionRequest {
   readonly name: ClusterName;
-  /** The cluster is this folder; absent: that of the {@link KubeTarget}. */
+  /** The cluster is this folder; absent: the {@link KubeTarget} names the cluster. */
   readonly directory?: string;
   readonly kube: KubeTarget;
   readonly dryRun?: boolean;
@@ -67,7 +67,7 @@ async function inKubernetes(request: ResetPositionRequest, io: Io): Promise<Rese
       throw new Error(
         found === undefined
           ? `no settings of an agent are in ${where}: name the namespace of the agent of ${request.name} with -n`
-          : `the agent in ${where} is that of ${found}, not of ${request.name}`,
+          : `the agent in ${where} belongs to ${found}, not to ${request.name}`,
       );
     }
     const { deployment } = await installedAgent(kube);

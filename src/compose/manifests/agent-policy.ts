@@ -27,7 +27,7 @@ export interface AgentPolicyOptions {
   readonly name?: string;
   /** Name of the agent's ServiceAccount; its namespace is protected as well. */
   readonly serviceAccount?: string;
-  /** The protected Namespaces besides that of the agent. */
+  /** The protected Namespaces besides the agent's own. */
   readonly namespaces?: readonly string[] | undefined;
   /** Name of its MutatingWebhookConfiguration. */
   readonly webhook?: string;
@@ -53,7 +53,7 @@ export function isPolicy({ kind }: JsonObject): boolean {
   return String(kind).startsWith(POLICY_KIND);
 }
 
-/** The Namespaces that a live policy protects besides that of the agent; empty if it has another form. */
+/** The Namespaces that a live policy protects besides the agent's own; empty if it has another form. */
 export function protectedNamespaces({ spec }: JsonObject): readonly string[] {
   const { expression } = objectsOf(objectOf(spec).variables).find(({ name }) => name === 'isProtected') ?? {};
   const [, names = ''] = /^variables\.place in \[([^\]]*)\]/.exec(textOf(expression)) ?? [];

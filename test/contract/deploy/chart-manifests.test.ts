@@ -79,7 +79,7 @@ const MEANT: readonly Meant[] = [
     change: (object) => (object.kind === 'Deployment' ? without(object, (name) => name === 'strategy') : object),
   },
   {
-    why: 'a value names the key of the token, and that of the authority',
+    why: 'values name the keys of the token and of the authority',
     of: 'chart',
     change: (object) => (object.kind === 'Deployment' ? without(object, (name) => name === 'items') : object),
   },
