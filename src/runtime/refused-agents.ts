@@ -67,7 +67,6 @@ export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<
   const mayRecord = createRateLimit(clock.monotonic, RECORDS);
   /** Refusals since the start of this process, by cluster and reason. */
   const counts = new Map<string, Map<string, number>>();
-  const settling = createSettling(clock, (cluster) => over(cluster, ({ wasConnected }) => wasConnected));
   const shared = createSharedInput<RefusalRecord, StagedRefusal>(core, refusalRecords, {
     input: engine.inputs.refusals,
     staged: ({ shown, isOver }) => ({ ...shown, isOver }),
@@ -93,6 +92,8 @@ export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<
     if (record === undefined || record.isOver || !isOver(record)) return;
     shared.set(cluster, { ...record, isOver: true });
   };
+  const settling = createSettling(clock, (cluster) => over(cluster, ({ wasConnected }) => wasConnected));
+  let cancel = (): void => undefined;
 
   /**
    * The leader ends what is old. Every replica forgets names that no source declares, by the same rule: what one has forgotten
@@ -108,7 +109,7 @@ export function createRefusedAgents(core: ServerCore, { leads, knowsAll }: Pick<
     }
     shorten(MOST_UNDECLARED, true);
   };
-  let cancel = clock.schedule(LOOK_MS, look);
+  cancel = clock.schedule(LOOK_MS, look);
   const unfollow = shared.follow();
 
   return {
