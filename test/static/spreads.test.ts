@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 
 const project = join(import.meta.dirname, '../..');
 
-/** An object with members, or a list that ends at once: a list with `.map` behind it is computed. Not a parameter: `(...[a]: T)`. */
-const LITERAL = /\.\.\.\{(?!\s*\})|\.\.\.\[[^[\]]*\](?![.:?[])/g;
+/** An object with members, or a list that ends at once: a list with `.map` behind it is computed. Not a parameter: `(...[a]: T) =>`, `(...[a]) =>`. */
+const LITERAL = /\.\.\.\{(?!\s*\})|\.\.\.\[[^[\]]*\](?![.:?[]|\) =>)/g;
 
 /** An optional member, or an object with one, that `given` of src/model/values/given.ts makes too. */
 const CONDITION = /([\w.?]+) === undefined \? \{\} : \{ (?:(\w+)|\w+: ([\w.]+)) \}/g;
@@ -42,6 +42,7 @@ describe('a literal inside a literal', () => {
     expect(spreadLiterals('[\n  ...[a, ...b],\n  c]')).toHaveLength(1);
     expect(spreadLiterals('f(...[a, b])')).toHaveLength(1);
     expect(spreadLiterals("[...['a', 'b'].map(f), ...(a ? [b] : [])]")).toEqual([]);
+    expect(spreadLiterals('(name, ...[payload]) => payload')).toEqual([]);
     expect(spreadLiterals('(...[deps, options]: Parameters<typeof f>) => ({ ...deps })')).toEqual([]);
   });
 

@@ -178,7 +178,9 @@ async function removeObject(
     return stepOf('removing', 'Occupied', `${displayKey(occupant)} is still in it`);
   }
   const outcome = await cluster.remove({
-    ...{ key, fleet, nonce },
+    key,
+    fleet,
+    nonce,
     ...(identity === undefined ? {} : { identity }),
     ...(declared === undefined ? {} : { declared }),
   });

@@ -1,3 +1,4 @@
+import { given } from '../../model/values/given.ts';
 /** What a check found about one thing. Holds no secret. */
 export interface Finding {
   /** `error`: it does not work. `warning`: it will not, or not as meant. `ok`: looked at, and well. `unknown`: it could not be looked at. */
@@ -30,7 +31,7 @@ export type Fixes = Readonly<Record<string, string>>;
 /** The rows about one thing that hold, as findings. */
 export function foundAt(where: string, rows: readonly Row[], fixes: Fixes = {}): readonly Found[] {
   return rows.flatMap(([when, severity, reason, what, fix = fixes[reason]]) =>
-    when ? [{ severity, reason, where, what, ...(fix === undefined ? {} : { fix }) }] : [],
+    when ? [{ severity, reason, where, what, ...given({ fix }) }] : [],
   );
 }
 

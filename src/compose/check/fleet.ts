@@ -5,6 +5,7 @@ import { refusalText } from '../../model/agent/agent-refusal.ts';
 import { displayLocation } from '../../model/fleet/diagnostic.ts';
 import { counted } from '../../model/text/messages.ts';
 import { parseRfc3339 } from '../../model/text/time.ts';
+import { given } from '../../model/values/given.ts';
 import { type Fixes, type Found, firstOf, foundAt, type Row } from './finding.ts';
 
 /** Objects of one cluster that are named; the others are counted. */
@@ -67,7 +68,7 @@ function sourceFindings(source: SourceView): readonly Found[] {
 export function diagnostics({ fleet }: FleetSubject): readonly Found[] {
   return fleet.diagnostics.map(({ severity, reason, message, hint, at }) => {
     const where = at === undefined ? 'fleet' : displayLocation(at);
-    return { severity, reason, where, what: message, ...(hint === undefined ? {} : { fix: hint }) };
+    return { severity, reason, where, what: message, ...given({ fix: hint }) };
   });
 }
 

@@ -197,7 +197,14 @@ async function agentMaterial(
   }
   return {
     options: {
-      ...{ cluster: name, server: address, namespace, image, token, ca, webhook, accessNamespaces },
+      cluster: name,
+      server: address,
+      namespace,
+      image,
+      token,
+      ca,
+      webhook,
+      accessNamespaces,
       writable: allow.includes(ALL_NAMESPACES) ? 'all' : namespaces,
       serverNamespaces: [...new Set([SERVER_NAMESPACE, serverNamespaceIn(address) ?? SERVER_NAMESPACE])],
       access: allow.filter((each) => each !== ALL_NAMESPACES),

@@ -6,6 +6,7 @@ import { createElector, type Elector } from '../../election/elector.ts';
 import { displayKey, kindOf } from '../../model/objects/object-key.ts';
 import { snapshotDigest } from '../../model/text/digest.ts';
 import { compareText } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi, InventoryRecord, RemoveOutcome, RemoveRequest } from '../../ports/cluster-api.ts';
 import { AGENT_LEASE } from '../agent/names.ts';
@@ -99,7 +100,7 @@ async function removeAll(
     }
     const { key, nonce, identity } = record;
     progress(`${steps.length + 1}/${records.length} ${displayKey(key)}`);
-    const request = { key, fleet, nonce, ...(identity === undefined ? {} : { identity }) };
+    const request = { key, fleet, nonce, ...given({ identity }) };
     const outcome = await removeWithin(cluster, request, clock, deadline);
     steps.push(stepOf(kube, record, outcome));
     if (!isEnd(outcome)) continue;

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 
 /** A rule of a Role or ClusterRole, and why the agent needs it. */
 export interface Permission {
@@ -43,5 +44,5 @@ export interface RoleRights {
 
 /** A rule as the API server takes it. */
 export function policyRule({ apiGroups, resources, resourceNames, verbs }: Permission): JsonObject {
-  return { apiGroups, resources, ...(resourceNames === undefined ? {} : { resourceNames }), verbs };
+  return { apiGroups, resources, ...given({ resourceNames }), verbs };
 }

@@ -40,8 +40,15 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const agents = wireAgents(parts, { ...options, signer: relay.signer });
   noteEnrolments(parts, deps.audit);
   const api = createServerApi({
-    ...{ ...options, ...parts, ...agents, ...ofDomains, attempts, locator, ready },
-    ...{ fleet: options.fleet, signer: relay.signer },
+    ...options,
+    ...parts,
+    ...agents,
+    ...ofDomains,
+    attempts,
+    locator,
+    ready,
+    fleet: options.fleet,
+    signer: relay.signer,
     ...createPlans(parts, { ...options, ...deps, locator }),
     engineDiagnostics: followDiagnostics(parts, locator),
     leadsElsewhere: () => leaderElsewhere(replica),
@@ -51,7 +58,10 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   loop.begin();
   return {
     api: setup === undefined ? api : apiOfReplica(api, replica),
-    ...{ engine, sources, replica, notReady },
+    engine,
+    sources,
+    replica,
+    notReady,
     events: { on: events.on },
     /** For metrics. */
     figures: createFigures(parts, agents.refusedAgents),

@@ -2,6 +2,7 @@ import { parseSignatures } from '../../model/fleet/file-signature.ts';
 import { type AdmissionPosition, comparePositions, positionAfter } from '../../model/fleet/output.ts';
 import { parseRights, rightsJson, type SourceRights } from '../../model/fleet/source-rights.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 
 /**
@@ -59,7 +60,7 @@ export function parseAdmission(value: JsonValue | undefined): AdmissionRecord | 
 
 function parseSource({ rights: written, ...source }: JsonObject): AdmittedSource {
   const rights = parseRights(written);
-  return { ...parseAdmitted(source), ...(rights === undefined ? {} : { rights }) };
+  return { ...parseAdmitted(source), ...given({ rights }) };
 }
 
 function parseAdmitted({ name, revision, at, engine }: JsonObject): AdmittedSource {
@@ -81,7 +82,7 @@ function parseAdmitted({ name, revision, at, engine }: JsonObject): AdmittedSour
       revision: id,
       state: state === 'complete' ? 'complete' : 'partial',
       ...(isJsonObject(description) ? { description: commit } : {}),
-      ...(verdicts === undefined ? {} : { signatures: verdicts }),
+      ...given({ signatures: verdicts }),
     },
   };
 }

@@ -44,7 +44,12 @@ export function createCandidacy(
   events.on('election', forgetOutdated);
   events.on('election', fleet.resume);
   return {
-    ...{ id, turn, guard, fleet, start: elector.start, stop: elector.stop },
+    id,
+    turn,
+    guard,
+    fleet,
+    start: elector.start,
+    stop: elector.stop,
     /** The identity of the leader, as far as it is known. */
     leader: (): string | undefined => (turn() === undefined ? elector.otherLeader() : id),
   };

@@ -62,8 +62,13 @@ export type ClusterLeases = ReturnType<typeof createClusterLeases>;
 /** Decides which replica serves which agent: one at a time, by compare-and-set in the store. */
 export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
   const state: State = {
-    ...{ deps, id, own: new Map(), others: new Map() },
-    ...{ leaving: new Map(), lost: new Set(), revocations: new Map() },
+    deps,
+    id,
+    own: new Map(),
+    others: new Map(),
+    leaving: new Map(),
+    lost: new Set(),
+    revocations: new Map(),
   };
   const { own, others, leaving, lost, revocations } = state;
   let isStuck = false;

@@ -3,6 +3,7 @@ import { signaturesJson } from '../../model/fleet/file-signature.ts';
 import type { AdmissionPosition } from '../../model/fleet/output.ts';
 import { rightsJson, type SourceRights } from '../../model/fleet/source-rights.ts';
 import { jsonEquals } from '../../model/text/json.ts';
+import { given } from '../../model/values/given.ts';
 import type { ServerCore } from '../core.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import { readJson } from '../stored/json-record.ts';
@@ -164,14 +165,16 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   if (raises) counter.catchUp();
   const position = counter.next();
   const record: AdmissionRecord = {
-    ...{ position, engine, open },
+    position,
+    engine,
+    open,
     sources: [
       ...all.map((state): AdmittedSource => {
         const { name, rights } = state.source;
         const { rights: _, ...source } = written.includes(state)
           ? admittedAnew(state, engine, position)
           : (staged.source(name) ?? { name });
-        return { ...source, ...(rights === undefined ? {} : { rights }) };
+        return { ...source, ...given({ rights }) };
       }),
       ...kept,
     ],

@@ -2,6 +2,7 @@ import type { Engine } from '../../engine/graph.ts';
 import { type Registration, reportedIn } from '../../model/fleet/ledger.ts';
 import { objectOf, textOf } from '../../model/text/json.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import {
@@ -241,7 +242,7 @@ function stage(
 }
 
 function onlyEntries({ entries }: ClusterReadings): ClusterReadings {
-  return entries === undefined ? {} : { entries };
+  return given({ entries });
 }
 
 /** A damaged or missing map does not count as empty: the staged values stay. */

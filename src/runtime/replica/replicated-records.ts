@@ -53,25 +53,33 @@ export function replicatedInputs({
 }): readonly ReplicatedInput[] {
   return [
     {
-      ...{ prefix: recordKey.elapsedOfAll, shape: recordShape.elapsed, staged: engine.inputs.elapsed },
+      prefix: recordKey.elapsedOfAll,
+      shape: recordShape.elapsed,
+      staged: engine.inputs.elapsed,
       replicate: (owner, key, value) => deadlines.replicate(owner, key, (value as ElapsedRecord | undefined)?.at),
     },
     {
-      ...{ prefix: recordKey.observedOfAll, shape: recordShape.observed, staged: engine.inputs.observed },
+      prefix: recordKey.observedOfAll,
+      shape: recordShape.observed,
+      staged: engine.inputs.observed,
       replicate: observed.replicate,
     },
     {
-      ...{ prefix: recordKey.windowOfAll, shape: recordShape.window },
+      prefix: recordKey.windowOfAll,
+      shape: recordShape.window,
       staged: { partitions: () => [''], entries: followed.entries },
       replicate: (_, cluster, value) => followed.replicate(cluster, value as unknown as WindowRecord | undefined),
     },
     {
-      ...{ prefix: recordKey.approvalOfAll, shape: recordShape.approval, staged: noneStaged },
+      prefix: recordKey.approvalOfAll,
+      shape: recordShape.approval,
+      staged: noneStaged,
       replicate: (cluster, key, value) =>
         approvals.followed.replicate(cluster, key, value as unknown as ApprovalRecord | undefined),
     },
     {
-      ...{ prefix: recordKey.approvalOutcomesOfAll, shape: recordShape.approvalOutcomes },
+      prefix: recordKey.approvalOutcomesOfAll,
+      shape: recordShape.approvalOutcomes,
       staged: noneStaged,
       replicate: (_partition, _key, value) => outcomes.replicate(value as unknown as OutcomesRecord | undefined),
     },

@@ -80,7 +80,9 @@ export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions) 
     signal?.removeEventListener('abort', giveUp);
   }
   const condition: StoreCondition = {
-    ...{ key, problem, look: elector.request },
+    key,
+    problem,
+    look: elector.request,
     check: () => {
       const fence = lease.fence();
       if (fence === undefined) throw new Error(problem() ?? 'the lock of the store is not known');
