@@ -89,12 +89,6 @@ export interface ZoneListener {
   readonly state: 'Ready' | 'NotReady';
 }
 
-/** Whether an inbound is in the load-balancing set as far as its declaration says; an ignored one counts nowhere. */
-export function declaredReadiness({ state, ready }: Inbound): 'ready' | 'notReady' | 'ignored' {
-  if (state === 'Ignored') return 'ignored';
-  return state === 'Ready' && ready !== false ? 'ready' : 'notReady';
-}
-
 /**
  * Whether an Envoy probes the application of an inbound. It takes no host name there, and would refuse the checks of the other
  * applications too.

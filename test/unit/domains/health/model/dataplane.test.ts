@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dataplaneIdOf, dataplaneOf, declaredReadiness } from '../../../../../src/domains/health/model/dataplane.ts';
+import { dataplaneIdOf, dataplaneOf } from '../../../../../src/domains/health/model/dataplane.ts';
 import { durationMs } from '../../../../../src/model/text/go-duration.ts';
 import type { JsonObject, JsonValue } from '../../../../../src/model/text/json.ts';
 import { integerOf, withCamelCaseNames } from '../../../../../src/model/text/proto-json.ts';
@@ -31,25 +31,24 @@ describe('dataplaneOf', () => {
     });
   });
 
-  it.each<[JsonValue | undefined, JsonValue | undefined, string, boolean | undefined, string]>([
-    [undefined, undefined, 'Ready', undefined, 'ready'],
-    [null, null, 'Ready', undefined, 'ready'],
-    ['Ready', { ready: true }, 'Ready', true, 'ready'],
-    [0, {}, 'Ready', false, 'notReady'],
-    ['NotReady', { ready: null }, 'NotReady', false, 'notReady'],
-    [1, undefined, 'NotReady', undefined, 'notReady'],
-    ['Ignored', undefined, 'Ignored', undefined, 'ignored'],
-    [2, { ready: false }, 'Ignored', false, 'ignored'],
-    ['Someday', undefined, 'NotReady', undefined, 'notReady'],
-    [7, undefined, 'NotReady', undefined, 'notReady'],
-  ])('a state of %j and a health of %j are %s and %j', (state, health, expected, ready, readiness) => {
+  it.each<[JsonValue | undefined, JsonValue | undefined, string, boolean | undefined]>([
+    [undefined, undefined, 'Ready', undefined],
+    [null, null, 'Ready', undefined],
+    ['Ready', { ready: true }, 'Ready', true],
+    [0, {}, 'Ready', false],
+    ['NotReady', { ready: null }, 'NotReady', false],
+    [1, undefined, 'NotReady', undefined],
+    ['Ignored', undefined, 'Ignored', undefined],
+    [2, { ready: false }, 'Ignored', false],
+    ['Someday', undefined, 'NotReady', undefined],
+    [7, undefined, 'NotReady', undefined],
+  ])('a state of %j and a health of %j are %s and %j', (state, health, expected, ready) => {
     const read = inbound({
       port: 80,
       ...(state === undefined ? {} : { state }),
       ...(health === undefined ? {} : { health }),
     });
     expect(read?.state).toBe(expected);
-    expect(read && declaredReadiness(read)).toBe(readiness);
     expect(read?.ready).toBe(ready);
   });
 
