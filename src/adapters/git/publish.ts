@@ -1,5 +1,4 @@
-import type { GitPublishOutcome, GitPublishRequest } from '../../ports/git-repo.ts';
-import { gitCopyError } from '../../ports/git-repo.ts';
+import { type GitPublishOutcome, type GitPublishRequest, gitCopyError } from '../../ports/git-repo.ts';
 import { cleanMessage, failureOf } from './failures.ts';
 import { askRemote, type FetchContext, isGitAnswer } from './fetch-into.ts';
 import { isObjectId } from './git-objects.ts';

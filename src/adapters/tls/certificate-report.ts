@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { JsonObject } from '../../model/text/json.ts';
-import { compareText } from '../../model/text/json.ts';
+import { compareText, type JsonObject } from '../../model/text/json.ts';
 import { cutText, errorText } from '../../model/text/messages.ts';
 import { rfc3339 } from '../../model/text/time.ts';
 

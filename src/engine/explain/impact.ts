@@ -1,7 +1,6 @@
 import { isEngineKind } from '../../model/fleet/engine-kinds.ts';
 import type { Origin } from '../../model/fleet/output.ts';
-import type { ObjectKey } from '../../model/objects/object-key.ts';
-import { displayKey, objectKey } from '../../model/objects/object-key.ts';
+import { displayKey, type ObjectKey, objectKey } from '../../model/objects/object-key.ts';
 import { compareText } from '../../model/text/json.ts';
 import { counted } from '../../model/text/messages.ts';
 import { isSameOrigin } from '../fleet/elect.ts';

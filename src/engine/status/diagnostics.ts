@@ -1,3 +1,4 @@
+import type { FindingReason } from '../../model/fleet/diagnostic.ts';
 import type { EngineKind } from '../../model/fleet/engine-kinds.ts';
 import type { SourceName } from '../../model/fleet/ids.ts';
 import type { ApprovalOutcome } from '../../model/fleet/ledger.ts';
@@ -20,6 +21,20 @@ import { type Candidate, displayOriginal } from '../placement/wants.ts';
 import { settingsOutOfBounds } from './bounds.ts';
 import { firstMembers, inOrder, type Listed, withMore } from './listed.ts';
 import { notReached } from './not-reached.ts';
+
+const error = finding('error');
+const warning = finding('warning');
+
+/** Makes findings of a severity. */
+function finding(severity: EngineDiagnostic['severity']) {
+  return (reason: FindingReason, message: string, at: readonly ValueRef[], hint?: string): EngineDiagnostic => ({
+    severity,
+    reason,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    at,
+  });
+}
 
 /**
  * The findings of the engine, in canonical order. Cost follows their number.
@@ -79,15 +94,7 @@ function notAllowed(
 ): readonly [EngineDiagnostic] {
   const hints = [remedy, held].filter((each) => each !== undefined);
   const hint = hints.length === 0 ? undefined : hints.join('; ');
-  return [
-    {
-      severity: 'error',
-      reason: 'NotAllowed',
-      message,
-      ...(hint === undefined ? {} : { hint }),
-      at: [field === undefined ? at : { ...at, field }],
-    },
-  ];
+  return [error('NotAllowed', message, [field === undefined ? at : { ...at, field }], hint)];
 }
 
 /** Clusters that a Placement selects and its source may not reach. */
@@ -119,8 +126,7 @@ function unplacedAt(
 ): EngineDiagnostic {
   const at = [documentRefOf({ partition, key })];
   if (folder !== undefined) {
-    const message = `it lies under clusters/${folder}: ${outOfReach(partition, folder)}`;
-    return { severity: 'error', reason: 'NotAllowed', message, at };
+    return error('NotAllowed', `it lies under clusters/${folder}: ${outOfReach(partition, folder)}`, at);
   }
   const isKnown = unknownCluster === undefined;
   const why = isKnown
@@ -152,7 +158,7 @@ function leftOut({ indexes, placements, placementIndexes }: Engine): readonly En
       const message = `the Placements of source ${by} need more than ${most} steps to match the path ${path} of source ${source}${ofAll}: they do not place ${documents}, and what they placed of ${them} stays as it is`;
       const hint = `Placement ${costly.name} needs the most of those that were matched: write its paths with fewer wildcards, or below a folder`;
       const at = [{ ...refOfDeclared(costly), field: ['spec', 'paths'] }];
-      return [{ severity: 'error', reason: 'PlacementTooExpensive', message, hint, at }];
+      return [error('PlacementTooExpensive', message, at, hint)];
     });
   });
 }
@@ -207,21 +213,20 @@ function describe(
   const object = displayKey(key);
   if (meanings.length === 0) {
     const message = `${object} is declared ${at.length} times for ${clusters}: the first one named here counts`;
-    return { severity: 'error', reason: 'DeclaredTwice', message, at: at.map(atName) };
+    return error('DeclaredTwice', message, at.map(atName));
   }
   const declared = isDeclared ? ', and is declared as well' : '';
   const message = `${object} of ${clusters} would stand for ${meanings.join(' and for ')}${declared}: the first one stays, ${advice}`;
   const places = new Map(at.map((ref) => [JSON.stringify(ref), ref]));
-  return { severity: 'error', reason: 'NameCollision', message, at: [...places.values()] };
+  return error('NameCollision', message, [...places.values()]);
 }
 
 function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.indexes.declarationProblems.members('declaredTwice').map(({ key, value }) => ({
-    severity: 'error',
-    reason: 'DeclaredTwice',
-    message: `${titleOf(value.kind, key)} is declared ${value.losers.length + 1} times: the first one named here counts`,
-    at: [refOfDeclared(value), ...value.losers].map(atName),
-  }));
+  return engine.indexes.declarationProblems.members('declaredTwice').map(({ key, value }) => {
+    const times = `${titleOf(value.kind, key)} is declared ${value.losers.length + 1} times`;
+    const at = [refOfDeclared(value), ...value.losers].map(atName);
+    return error('DeclaredTwice', `${times}: the first one named here counts`, at);
+  });
 }
 
 function unknownClusters({ indexes, clusters }: Engine): readonly EngineDiagnostic[] {
@@ -235,12 +240,10 @@ function unknownClusters({ indexes, clusters }: Engine): readonly EngineDiagnost
 }
 
 function emptySelectors({ indexes }: Engine): readonly EngineDiagnostic[] {
-  return indexes.emptySelectors.members('all').map(({ key, value: { declared } }) => ({
-    severity: 'warning',
-    reason: 'SelectsNoCluster',
-    message: `the selector of Placement ${key} matches no KubernetesCluster`,
-    at: [{ ...refOfDeclared(declared), field: ['spec', 'clusters', 'selector'] }],
-  }));
+  return indexes.emptySelectors.members('all').map(({ key, value: { declared } }) => {
+    const at = [{ ...refOfDeclared(declared), field: ['spec', 'clusters', 'selector'] }];
+    return warning('SelectsNoCluster', `the selector of Placement ${key} matches no KubernetesCluster`, at);
+  });
 }
 
 /**
@@ -264,14 +267,7 @@ export function unusedPaths(engine: Engine): readonly EngineDiagnostic[] {
       if (used.has(`${name} ${path}`)) return [];
       const field = ['spec', 'paths', { item: path }];
       const message = `no document for clusters lies under the path ${path} of Placement ${name}`;
-      return [
-        {
-          severity: 'warning',
-          reason: 'PlacementSelectsNothing',
-          message,
-          at: [{ ...refOfDeclared(declared), field }],
-        },
-      ];
+      return [warning('PlacementSelectsNothing', message, [{ ...refOfDeclared(declared), field }])];
     }),
   );
 }
@@ -283,15 +279,13 @@ function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
       const { refusal } = value;
       // The finding of the refused document says it.
       if (refusal?.reason === 'NotAllowed') return [];
-      const finding = { severity: 'warning', reason: 'LastKnownGood' } as const;
       const at = refOfDeclared(value);
       const title = titleOf(value.kind, key);
-      if (refusal === undefined) {
-        return [{ ...finding, message: `${title} cannot be read and holds as last known good`, at: [at] }];
-      }
+      if (refusal === undefined)
+        return [warning('LastKnownGood', `${title} cannot be read and holds as last known good`, [at])];
       const { message, field } = refusal;
       const hint = `until the change is accepted, ${title} holds as last known good`;
-      return [{ ...finding, message, hint, at: [field === undefined ? at : { ...at, field }] }];
+      return [warning('LastKnownGood', message, [field === undefined ? at : { ...at, field }], hint)];
     });
 }
 
@@ -308,7 +302,7 @@ function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
       judged.outcome === 'waits' ? waitsFor(engine, value.origin.source) : OUTCOMES[judged.outcome];
     const at = [{ ...refOfDeclared(value), field }, ...value.losers];
     const text = typeof message === 'string' ? message : message(judged.problem ?? 'it is not signed');
-    return [{ severity: 'warning', reason, message: `RemovalApproval ${name} ${text}`, at }];
+    return [warning(reason, `RemovalApproval ${name} ${text}`, at)];
   });
 }
 
@@ -366,12 +360,7 @@ function failures(engine: Engine): readonly EngineDiagnostic[] {
     return [...failed.partitions()].flatMap((partition) =>
       [...failed.entries(partition)].map(({ key, value }): EngineDiagnostic => {
         const subject = [partition, key.replaceAll('\u0000', ' ')].filter((part) => part !== '').join(' ');
-        return {
-          severity: 'error',
-          reason: 'Failed',
-          message: `${name} failed for ${subject}: ${value.message}`,
-          at: [],
-        };
+        return error('Failed', `${name} failed for ${subject}: ${value.message}`, []);
       }),
     );
   });

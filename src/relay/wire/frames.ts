@@ -9,8 +9,12 @@ import {
   type Welcome,
 } from '../../../generated/relay_pb.ts';
 import { type AgentHello, type HoldingClaim, KUBERNETES_VERSION } from '../../model/agent/agent.ts';
-import type { AgentSettings } from '../../model/agent/agent-settings.ts';
-import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent/agent-settings.ts';
+import {
+  type AgentSettings,
+  MOST_SETTINGS_BYTES,
+  parseSettings,
+  settingsText,
+} from '../../model/agent/agent-settings.ts';
 import {
   type ClusterId,
   type Digest,

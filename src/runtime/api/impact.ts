@@ -4,8 +4,7 @@ import { type DocumentImpact, documentsOf, impactOf, keptFrom, type Reached } fr
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
-import type { SourceName } from '../../model/fleet/ids.ts';
-import { quote } from '../../model/fleet/ids.ts';
+import { quote, type SourceName } from '../../model/fleet/ids.ts';
 import type { Origin } from '../../model/fleet/output.ts';
 import { displayKey } from '../../model/objects/object-key.ts';
 import { compareText } from '../../model/text/json.ts';

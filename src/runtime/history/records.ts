@@ -3,8 +3,7 @@ import type { ObjectResult } from '../../model/agent/agent.ts';
 import type { Registration } from '../../model/fleet/ledger.ts';
 import { comparePositions, type Origin, type OutputPosition, type RevisionRef } from '../../model/fleet/output.ts';
 import type { ObjectKey } from '../../model/objects/object-key.ts';
-import type { JsonValue } from '../../model/text/json.ts';
-import { isJsonObject, objectOf, parseJsonBytes } from '../../model/text/json.ts';
+import { isJsonObject, type JsonValue, objectOf, parseJsonBytes } from '../../model/text/json.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { recordKey } from '../ledger/records.ts';
 

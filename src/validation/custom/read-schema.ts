@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../model/text/json.ts';
-import { isJsonObject } from '../../model/text/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import { given } from '../../model/values/given.ts';
 import type { CelRule, Schema } from '../values/schema.ts';
 

@@ -7,8 +7,7 @@ import {
   textOf,
 } from '../../../model/text/json.ts';
 import { ok, problem, type Result } from '../../../model/values/result.ts';
-import type { GrpcTarget, HttpTarget, ProbeTarget, TcpTarget } from './target.ts';
-import { portOf } from './target.ts';
+import { type GrpcTarget, type HttpTarget, type ProbeTarget, portOf, type TcpTarget } from './target.ts';
 
 /** A probe that was rewritten, and so may pass the proxy. */
 export type ListedProbe = (HttpTarget | TcpTarget | GrpcTarget | VirtualTarget) & {

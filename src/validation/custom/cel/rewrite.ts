@@ -1,5 +1,10 @@
-import type { Expr, Expr_Call, Expr_Comprehension, Expr_Select } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
-import { ExprSchema } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
+import {
+  type Expr,
+  type Expr_Call,
+  type Expr_Comprehension,
+  type Expr_Select,
+  ExprSchema,
+} from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { clone } from '@bufbuild/protobuf';
 import { bind, bool, call, fold, ident, int, list, text } from './expr.ts';
 import { OPTIONAL_INDEX, OPTIONAL_SELECT } from './optional-syntax.ts';

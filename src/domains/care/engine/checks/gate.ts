@@ -1,8 +1,7 @@
 import type { Collection, Derived, Graph, Reader } from '../../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
 import type { ObjectKey } from '../../../../model/objects/object-key.ts';
-import type { JsonValue } from '../../../../model/text/json.ts';
-import { objectOf } from '../../../../model/text/json.ts';
+import { type JsonValue, objectOf } from '../../../../model/text/json.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
 import { DEPLOYMENT_KIND } from '../objects/components.ts';
 import { isAsleep, SLEEPS, type Sleep, wasSeenAsleep } from '../sleep.ts';

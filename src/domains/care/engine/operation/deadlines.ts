@@ -2,8 +2,7 @@ import type { Collection, Derived, Graph, Index, Reader } from '../../../../engi
 import { type Deadline, hasPassed } from '../../../../engine/deadlines.ts';
 import type { EngineInputs } from '../../../../engine/inputs.ts';
 import type { ObjectResult } from '../../../../model/agent/agent.ts';
-import type { JsonValue } from '../../../../model/text/json.ts';
-import { textOf } from '../../../../model/text/json.ts';
+import { type JsonValue, textOf } from '../../../../model/text/json.ts';
 import { parseRfc3339 } from '../../../../model/text/time.ts';
 import { CARE } from '../absences.ts';
 import { type BoundShoot, clustersOf } from '../binding.ts';
