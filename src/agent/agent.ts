@@ -5,6 +5,7 @@ import type { OutputPosition } from '../model/fleet/output.ts';
 import type { JsonValue } from '../model/text/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
+import type { Log } from '../ports/log.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
 import { type AgentParts, type CreateAgentPart, createAgentParts } from './agent-part.ts';
 import { createDiscovery } from './discovery/discovery.ts';
@@ -143,12 +144,12 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     void stop().then(() => options.takenOver?.(error));
   }
 
-  /** Ends all work and leaves the cluster's objects as they are. */
+  /** Ends all work and leaves the cluster's objects as they are. Never rejects. */
   async function stop(): Promise<void> {
     connection.stop();
     running?.observer.stop();
     // In parallel: the reconciler stops starting work while the relay sends its last messages.
-    await Promise.all([running?.reconciler.stop(), parts.stop(), relay.stop()]);
+    await allEnded(deps.log, [running?.reconciler.stop(), parts.stop(), relay.stop()]);
   }
 }
 
@@ -208,6 +209,12 @@ async function reportOutage(
   await running?.reconciler.stop();
   const taken = connection.nextInput();
   if (await parts.lastLook(REPORTS_MS)) await within(clock, TAKEN_MS, taken);
+}
+
+/** Resolves when all have ended: what one still has to write does not depend on the others. */
+async function allEnded(log: Log, work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
+  for (const end of await Promise.allSettled(work))
+    if (end.status === 'rejected') log.error('a part of the agent has not ended well', { error: end.reason });
 }
 
 /** Lists the cluster while the reports are made. The first snapshot has both: the server would lose reports that it lacks. */

@@ -117,7 +117,7 @@ function note(
   if (result.state === 'failed' || result.state === 'conflict') log.warn('an object is not as declared', what);
 }
 
-/** Adds the observed health of an unchanged object: that of a written one is not known yet, and a removed one has none. */
+/** Adds the observed health of an unchanged object. The health of a written object is not known yet, and a removed object has none. */
 function withHealth({ result, written }: Step, observed: ObservedObject | undefined): Result {
   if (result.state !== 'applied' || written === true || result.drift?.drift === 'removed') return result;
   if (observed?.health === undefined || observed.stale === true) return result;

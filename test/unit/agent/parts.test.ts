@@ -59,6 +59,55 @@ test('parts end if the agent cannot start', async () => {
   expect([kept.calls.at(-1), failing.calls.at(-1)]).toEqual(['stop', 'stop']);
 });
 
+test('the parts before one that cannot begin end, and the agent says why it cannot start', async () => {
+  const begun = createNotingPart({ stop: () => Promise.reject(new Error('not now')) });
+  const later = createNotingPart();
+  const failing: CreateAgentPart = () => {
+    throw new Error('no address');
+  };
+  const world = await createAgentWorld(() => [begun.part, createNotingPart().part, failing, later.part]);
+  await expect(world.agent.start()).rejects.toThrow('no address');
+  expect([begun.calls, later.calls]).toEqual([['begin'], []]);
+});
+
+/** How parts fail to end. */
+const failures: readonly (readonly [string, AgentPart['stop']])[] = [
+  [
+    'throws',
+    () => {
+      throw new Error('a defect');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('a defect'))],
+];
+
+test.each(failures)('a part whose end %s keeps neither the others nor the agent from ending', async (_, fail) => {
+  const { calls, part } = createNotingPart();
+  const world = await createConnectedWorld(() => [createNotingPart({ stop: fail }).part, part]);
+  const gate = Promise.withResolvers<void>();
+  world.cluster.writeGate = gate.promise;
+  await world.server.say({ upserts: [configMap('a', '1')] });
+  let isEnded = false;
+  const ending = world.agent.stop().then(() => {
+    isEnded = true;
+  });
+  await world.settle();
+  // An object is still being written.
+  expect([isEnded, calls.at(-1)]).toEqual([false, 'stop']);
+  gate.resolve();
+  await ending;
+  expect(world.log.lines.map(({ text }) => text)).toContain('error: a part of the agent has not ended well');
+});
+
+test('an agent whose cluster was taken over says so also if a part cannot end', async () => {
+  const world = await createConnectedWorld(() => [createNotingPart({ stop: failures[0]?.[1] as () => void }).part]);
+  world.cluster.takenOver = true;
+  await world.server.say({ upserts: [configMap('a', '1')] });
+  await world.settle();
+  expect(world.takenOver).toEqual([world.server]);
+  expect(world.log.lines.map(({ text }) => text)).toContain('error: a part of the agent has not ended well');
+});
+
 test('a part that throws keeps no state from the others', async () => {
   let isBroken = false;
   const broken = createNotingPart({

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
+import { createDomainParts } from '../../../src/compose/serve/domain-parts.ts';
 import type { RunningPart, ServedDomain, ServerPart } from '../../../src/compose/serve/server-part.ts';
 import type { Input } from '../../../src/engine/collections/types.ts';
 import type { Domain, DomainParts } from '../../../src/engine/domain.ts';
 import type { SharedRecord } from '../../../src/runtime/ledger/records.ts';
 import { fields, isText } from '../../../src/runtime/ledger/shapes.ts';
 import { createSharedInput } from '../../../src/runtime/shared-input.ts';
+import { createRecordingLog } from '../../support/agent-log.ts';
 import { apiFetch } from '../../support/api-fetch.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { createReplicaWorld, type FakeReplica } from '../../support/replica-world.ts';
@@ -148,4 +150,49 @@ it('of several servers the leader does the acts of a domain, and all know its re
   for (const { world: each } of world.replicas) {
     expect(each.server.samples()).toEqual(new Map([['fleetrelay_notes', 1]]));
   }
+});
+
+/** A domain that adds this part to a server, and nothing to its engine. */
+function domainWith(name: string, part: RunningPart): ServedDomain {
+  const derive = () => ({ collections: { bySource: [], anywhere: [] } });
+  return { engine: { name, readsLive: {}, derive }, server: { create: () => part } };
+}
+
+const defect = (): never => {
+  throw new Error('a defect');
+};
+
+it.each([
+  ['throws', defect],
+  ['rejects', () => Promise.reject(new Error('a defect'))],
+])('a domain whose end %s keeps neither the others nor the server from ending', async (_, stop) => {
+  const said: string[] = [];
+  const log = createRecordingLog();
+  const domains = [domainWith('failing', { stop }), { engine: noting, server: notesServer(said) }];
+  const world = await startedWorld(base, { domains, log });
+  await over(world, [['/notes/roses', { text: 'water' }]]);
+  await world.server.stop();
+  expect(said.at(-1)).toBe('stop');
+  expect(log.lines.map(({ text }) => text)).toContain('error: a domain has not ended well');
+  const again = await createFleetWorld({ store: world.store, clock: world.clock, domains });
+  expect(again.server.samples()).toEqual(new Map([['fleetrelay_notes', 1]]));
+});
+
+it('a domain that cannot start is told to end with the others, and no domain after it starts', async () => {
+  const said: string[] = [];
+  const noteStop = (name: string) => async () => said.push(`stop ${name}`);
+  const start = async () => {
+    said.push('start');
+    return {};
+  };
+  const domains = [
+    domainWith('first', { start, stop: noteStop('first') }),
+    domainWith('failing', { start: async () => defect(), stop: noteStop('failing') }),
+    domainWith('later', { start, stop: noteStop('later') }),
+  ];
+  const core = { log: createRecordingLog() } as unknown as Parameters<typeof createDomainParts>[1];
+  const parts = createDomainParts({ domains }, core, () => true);
+  await expect(parts.start()).rejects.toThrow('a defect');
+  await parts.stop();
+  expect(said).toEqual(['start', 'stop first', 'stop failing', 'stop later']);
 });
