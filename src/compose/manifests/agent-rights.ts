@@ -2,7 +2,7 @@ import { agentAdditions, agentWebhook } from '../../domains/installation.ts';
 import { engineGroups } from '../../model/fleet/engine-kinds.ts';
 import { merged } from '../../model/values/merged.ts';
 import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
-import { APPLY, type Permission, READ, type RoleRights, rulesOf } from './permission.ts';
+import { type Permission, type RoleRights, rulesOf } from './permission.ts';
 
 /** Name of the agent's Deployment and ServiceAccount, and how the names of its other objects begin. */
 export const AGENT_NAME = 'fleetrelay-agent';
@@ -22,97 +22,47 @@ export const WIDEN_LABEL = 'rbac.fleetrelay.dev/aggregate-to-agent';
 const ISTIO = 'networking.istio.io security.istio.io telemetry.istio.io gateway.networking.k8s.io';
 
 /** What is discovered: read only, everywhere in the cluster. */
-export const DISCOVERY: readonly Permission[] = rulesOf(READ, [
-  [
-    'core',
-    'namespaces nodes pods serviceaccounts services',
-    'Input snapshot: what runs and where. Namespaces also for the stop button and for the cluster id (the UID of `kube-system`).',
-  ],
-  ['apps', 'daemonsets deployments replicasets statefulsets', 'Input snapshot: workloads.'],
-  ['batch', 'jobs', 'Input snapshot: which CronJob a Pod belongs to.'],
-  ['networking.k8s.io', 'networkpolicies', 'Input snapshot: network policies.'],
-  ['autoscaling', 'horizontalpodautoscalers', 'The replicas of what an autoscaler targets are left to it.'],
-  ['discovery.k8s.io', 'endpointslices', 'Input snapshot: which endpoints of a Service are ready.'],
-  ['apiextensions.k8s.io', 'customresourcedefinitions', 'A kind that is installed later is noticed at once.'],
-  [
-    'apiregistration.k8s.io',
-    'apiservices',
-    'A kind of an aggregated API that appears or goes away is noticed at once.',
-  ],
-  [ISTIO, '*', 'Input snapshot: Istio and the Gateway API, where they are installed.'],
-  [
-    'cilium.io',
-    'ciliumnetworkpolicies ciliumclusterwidenetworkpolicies',
-    "Input snapshot: Cilium's network policies, where they are installed.",
-  ],
-  [engineGroups.join(' '), '*', 'Input snapshot: the kinds that fleetrelay itself reads, where they are installed.'],
-]);
+export const DISCOVERY: readonly Permission[] = rulesOf(`
+  read | core | namespaces nodes pods serviceaccounts services | Input snapshot: what runs and where. Namespaces also for the stop button and for the cluster id (the UID of \`kube-system\`).
+  read | apps | daemonsets deployments replicasets statefulsets | Input snapshot: workloads.
+  read | batch | jobs | Input snapshot: which CronJob a Pod belongs to.
+  read | networking.k8s.io | networkpolicies | Input snapshot: network policies.
+  read | autoscaling | horizontalpodautoscalers | The replicas of what an autoscaler targets are left to it.
+  read | discovery.k8s.io | endpointslices | Input snapshot: which endpoints of a Service are ready.
+  read | apiextensions.k8s.io | customresourcedefinitions | A kind that is installed later is noticed at once.
+  read | apiregistration.k8s.io | apiservices | A kind of an aggregated API that appears or goes away is noticed at once.
+  read | ${ISTIO} | * | Input snapshot: Istio and the Gateway API, where they are installed.
+  read | cilium.io | ciliumnetworkpolicies ciliumclusterwidenetworkpolicies | Input snapshot: Cilium's network policies, where they are installed.
+  read | ${engineGroups.join(' ')} | * | Input snapshot: the kinds that fleetrelay itself reads, where they are installed.
+`);
 
 /** What may be applied and removed, without a further choice, in the Namespaces in which the agent may write, and read for its health. */
-export const APPLIED: readonly Permission[] = [
-  ...rulesOf(APPLY, [
-    [
-      'core',
-      'configmaps limitranges persistentvolumeclaims resourcequotas serviceaccounts services',
-      'Applied kinds of the core group. No Secrets: that is a choice of its own.',
-    ],
-    [
-      'apps',
-      'daemonsets deployments statefulsets',
-      'Applied workloads. A user who may write a workload may read, through it, the Secrets of its namespace.',
-    ],
-    ['batch', 'cronjobs jobs', 'Applied workloads that end.'],
-    ['autoscaling', 'horizontalpodautoscalers', 'Applied autoscalers.'],
-    ['policy', 'poddisruptionbudgets', 'Applied disruption budgets.'],
-    ['networking.k8s.io', 'ingresses networkpolicies', 'Applied ingress and network rules.'],
-    ['discovery.k8s.io', 'endpointslices', 'Endpoints of services of other clusters.'],
-    [ISTIO, '*', 'Applied configuration of Istio and the Gateway API.'],
-    ['cilium.io', 'ciliumnetworkpolicies', 'Applied network policies of Cilium.'],
-  ]),
-  ...rulesOf(['create', 'patch'], [['events.k8s.io', 'events', 'Events that tell of drift of an applied object.']]),
-  ...rulesOf(
-    ['list'],
-    [
-      [
-        'core',
-        'events',
-        'The health of an applied Pod that no node can take: whether an autoscaler adds nodes for it. Pods themselves need a rule of their own (see "More rights").',
-      ],
-    ],
-  ),
-];
+export const APPLIED: readonly Permission[] = rulesOf(`
+  apply | core | configmaps limitranges persistentvolumeclaims resourcequotas serviceaccounts services | Applied kinds of the core group. No Secrets: that is a choice of its own.
+  apply | apps | daemonsets deployments statefulsets | Applied workloads. A user who may write a workload may read, through it, the Secrets of its namespace.
+  apply | batch | cronjobs jobs | Applied workloads that end.
+  apply | autoscaling | horizontalpodautoscalers | Applied autoscalers.
+  apply | policy | poddisruptionbudgets | Applied disruption budgets.
+  apply | networking.k8s.io | ingresses networkpolicies | Applied ingress and network rules.
+  apply | discovery.k8s.io | endpointslices | Endpoints of services of other clusters.
+  apply | ${ISTIO} | * | Applied configuration of Istio and the Gateway API.
+  apply | cilium.io | ciliumnetworkpolicies | Applied network policies of Cilium.
+  create patch | events.k8s.io | events | Events that tell of drift of an applied object.
+  list | core | events | The health of an applied Pod that no node can take: whether an autoscaler adds nodes for it. Pods themselves need a rule of their own (see "More rights").
+`);
 
 /** To apply the Namespaces themselves in which the agent may write. Every agent may read Namespaces. */
 const NAMESPACES: readonly Permission[] = rulesOf(
-  ['create', 'patch', 'delete'],
-  [
-    [
-      'core',
-      'namespaces',
-      'Namespaces that the desired state declares, of those in which the agent may write. One is removed only when nothing of the fleet is left in it. `create` counts for server-side apply, which names it.',
-    ],
-  ],
+  `create patch delete | core | namespaces | Namespaces that the desired state declares, of those in which the agent may write. One is removed only when nothing of the fleet is left in it. \`create\` counts for server-side apply, which names it.`,
 );
 
 /** In the agent's own namespace. The `create` of a POST cannot be tied to a name, and the pieces of the inventory have made-up ones. */
 export const OWN_NAMESPACE: readonly Permission[] = [
   ...leaseRights(AGENT_LEASE),
-  {
-    apiGroups: [''],
-    resources: ['configmaps'],
-    verbs: ['get', 'list', 'create', 'update', 'delete'],
-    why: [
-      'The inventory: `fleetrelay-inventory` and its pieces.',
-      ...agentAdditions.flatMap(({ records = {} }) => Object.values(records)),
-    ].join(' '),
-  },
-  {
-    apiGroups: [''],
-    resources: ['secrets'],
-    resourceNames: [AGENT_CREDENTIALS],
-    verbs: ['get', 'create', 'patch', 'update'],
-    why: 'The client certificate, its key and the roots of the server: this one Secret, which the replicas share. `create` counts for what is made by server-side apply, which names it.',
-  },
+  ...rulesOf(`
+  get list create update delete | core | configmaps | The inventory: \`fleetrelay-inventory\` and its pieces. ${agentAdditions.flatMap(({ records = {} }) => Object.values(records)).join(' ')}
+  get create patch update | core | secrets=${AGENT_CREDENTIALS} | The client certificate, its key and the roots of the server: this one Secret, which the replicas share. \`create\` counts for what is made by server-side apply, which names it.
+`),
 ];
 
 /** The Namespace of a cluster's own parts. */
@@ -122,38 +72,22 @@ export const KUBE_SYSTEM = 'kube-system';
 const CHOICES: Readonly<Record<string, RoleRights>> = merged('choice of rights', [
   {
     secrets: {
-      whereWritable: rulesOf(APPLY, [
-        [
-          'core',
-          'secrets',
-          'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of these Namespaces, though it asks only for those with the label of its fleet.',
-        ],
-      ]),
+      whereWritable: rulesOf(
+        `apply | core | secrets | Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of these Namespaces, though it asks only for those with the label of its fleet.`,
+      ),
     },
     rbac: {
-      whereWritable: rulesOf(APPLY, [
-        [
-          'rbac.authorization.k8s.io',
-          'rolebindings roles',
-          'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
-        ],
-      ]),
-      everywhere: rulesOf(APPLY, [
-        [
-          'rbac.authorization.k8s.io',
-          'clusterrolebindings clusterroles',
-          'The same for the whole cluster. The policy refuses them to an agent that may write in all Namespaces.',
-        ],
-      ]),
+      whereWritable: rulesOf(
+        `apply | rbac.authorization.k8s.io | rolebindings roles | Applied roles and bindings. Without \`escalate\` and \`bind\`: the API server lets the agent grant only what it may do itself.`,
+      ),
+      everywhere: rulesOf(
+        `apply | rbac.authorization.k8s.io | clusterrolebindings clusterroles | The same for the whole cluster. The policy refuses them to an agent that may write in all Namespaces.`,
+      ),
     },
     crds: {
-      everywhere: rulesOf(APPLY, [
-        [
-          'apiextensions.k8s.io',
-          'customresourcedefinitions',
-          'Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").',
-        ],
-      ]),
+      everywhere: rulesOf(
+        `apply | apiextensions.k8s.io | customresourcedefinitions | Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").`,
+      ),
     },
   },
   ...agentAdditions.map(({ choices }) => choices),
@@ -182,14 +116,8 @@ export const ROLES: Readonly<Record<string, RoleRights>> = merged('role of an ag
 
 /** To elect a leader by one Lease. The `create` of a POST cannot be tied to its name. */
 export function leaseRights(name: string): readonly Permission[] {
-  const lease = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
-  return [
-    { ...lease, verbs: ['create'], why: 'The lease of the leader election, made on first start.' },
-    {
-      ...lease,
-      resourceNames: [name],
-      verbs: ['get', 'update'],
-      why: 'To take, renew and give back that lease, and no other.',
-    },
-  ];
+  return rulesOf(`
+  create | coordination.k8s.io | leases | The lease of the leader election, made on first start.
+  get update | coordination.k8s.io | leases=${name} | To take, renew and give back that lease, and no other.
+`);
 }

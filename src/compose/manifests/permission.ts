@@ -11,19 +11,31 @@ export interface Permission {
   readonly why: string;
 }
 
-export const READ = ['get', 'list', 'watch'];
-/** Server-side apply is a patch; where nothing is there yet it needs `create` as well. */
-export const APPLY = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
+/** Short words for verbs. Server-side apply is a patch; where nothing is there yet it needs `create` as well. */
+const VERBS: Readonly<Record<string, string>> = {
+  read: 'get list watch',
+  apply: 'get list watch create patch delete',
+};
 
-/** A rule as words: API groups (`core` is the core group), resources, and why the agent needs them. */
-type RuleRow = readonly [groups: string, resources: string, why: string];
-
-/** Rules with these verbs. */
-export function rulesOf(verbs: readonly string[], rows: readonly RuleRow[]): readonly Permission[] {
-  return rows.map(([groups, resources, why]) => {
-    const apiGroups = groups.split(' ').map((group) => (group === 'core' ? '' : group));
-    return { apiGroups, resources: resources.split(' '), verbs, why };
-  });
+/**
+ * Rules by a table of text. A line has, between ` | `: verbs, or `read` or `apply`; API groups (`core` is the core group); resources,
+ * one with `=NAME` limits the rule to that name; and why the agent needs them.
+ */
+export function rulesOf(table: string): readonly Permission[] {
+  return table
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [verbs = '', groups = '', named = '', why = ''] = line.trim().split(' | ');
+      const [resources = '', name] = named.split('=');
+      return {
+        apiGroups: groups.split(' ').map((group) => (group === 'core' ? '' : group)),
+        resources: resources.split(' '),
+        ...(name === undefined ? {} : { resourceNames: [name] }),
+        verbs: (VERBS[verbs] ?? verbs).split(' '),
+        why,
+      };
+    });
 }
 
 /** The rights of a role, by the places in which they hold. */

@@ -1,5 +1,5 @@
 import type { AgentAddition } from '../../../compose/manifests/agent-addition.ts';
-import { READ, rulesOf } from '../../../compose/manifests/permission.ts';
+import { rulesOf } from '../../../compose/manifests/permission.ts';
 import { REMEDIATION_RECORD } from '../model/remediations.ts';
 import { webhooksStay } from './webhook-policy.ts';
 
@@ -9,61 +9,25 @@ const WEBHOOKS = 'admissionregistration.k8s.io';
 export const careInstalled: AgentAddition = {
   choices: {
     care: {
-      everywhere: [
-        ...rulesOf(READ, [
-          [
-            'admissionregistration.k8s.io',
-            'mutatingwebhookconfigurations validatingwebhookconfigurations',
-            "A Shoot's constraints: webhooks that could keep Nodes from joining.",
-          ],
-          [
-            'druid.gardener.cloud resources.gardener.cloud machine.sapcloud.io extensions.gardener.cloud',
-            '*',
-            'The control planes of a Seed. The agent asks only for the Namespaces of Shoots that are bound to it.',
-          ],
-        ]),
-        ...rulesOf(
-          ['list', 'watch'],
-          [
-            [
-              'coordination.k8s.io',
-              'leases',
-              'Whether Nodes, their agents and the extensions of a Seed are alive. Leases stay in the cluster: only which ones have expired is reported.',
-            ],
-          ],
-        ),
-      ],
-      inNamespaces: rulesOf(READ, [
-        [
-          'core',
-          'secrets',
-          'Labels and annotations of Secrets: the operating system configs of a Shoot in `kube-system`, the certificate authorities in the control plane namespaces of a Seed (`--care-namespaces`). The agent asks only for metadata. RBAC cannot tell that apart: it could read all Secrets of these Namespaces.',
-        ],
-      ]),
+      everywhere: rulesOf(`
+  read | admissionregistration.k8s.io | mutatingwebhookconfigurations validatingwebhookconfigurations | A Shoot's constraints: webhooks that could keep Nodes from joining.
+  read | druid.gardener.cloud resources.gardener.cloud machine.sapcloud.io extensions.gardener.cloud | * | The control planes of a Seed. The agent asks only for the Namespaces of Shoots that are bound to it.
+  list watch | coordination.k8s.io | leases | Whether Nodes, their agents and the extensions of a Seed are alive. Leases stay in the cluster: only which ones have expired is reported.
+`),
+      inNamespaces: rulesOf(
+        `read | core | secrets | Labels and annotations of Secrets: the operating system configs of a Shoot in \`kube-system\`, the certificate authorities in the control plane namespaces of a Seed (\`--care-namespaces\`). The agent asks only for metadata. RBAC cannot tell that apart: it could read all Secrets of these Namespaces.`,
+      ),
     },
     tunnel: {
       inKubeSystem: rulesOf(
-        ['create'],
-        [['core', 'pods/portforward', 'To test the tunnel between the control plane and the Nodes of a Shoot.']],
+        `create | core | pods/portforward | To test the tunnel between the control plane and the Nodes of a Shoot.`,
       ),
     },
     webhooks: {
-      everywhere: [
-        ...rulesOf(
-          ['get', 'list', 'watch', 'patch'],
-          [
-            [
-              'admissionregistration.k8s.io',
-              'mutatingwebhookconfigurations validatingwebhookconfigurations',
-              'To mend webhooks that could keep Nodes from joining. FleetPolicy and RelayConfig have to allow it too.',
-            ],
-          ],
-        ),
-        ...rulesOf(
-          ['create', 'patch'],
-          [['events.k8s.io', 'events', 'Events that tell what was changed of a webhook configuration.']],
-        ),
-      ],
+      everywhere: rulesOf(`
+  get list watch patch | admissionregistration.k8s.io | mutatingwebhookconfigurations validatingwebhookconfigurations | To mend webhooks that could keep Nodes from joining. FleetPolicy and RelayConfig have to allow it too.
+  create patch | events.k8s.io | events | Events that tell what was changed of a webhook configuration.
+`),
     },
   },
   register: {

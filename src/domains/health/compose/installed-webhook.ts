@@ -1,6 +1,7 @@
 import { agentTemplateLabels } from '../../../adapters/kubernetes/agent-labels.ts';
-import type { AgentAddition, AgentWebhook } from '../../../compose/manifests/agent-addition.ts';
+import type { AgentAddition } from '../../../compose/manifests/agent-addition.ts';
 import { agentObject } from '../../../compose/manifests/agent-object.ts';
+import { type RoleRights, rulesOf } from '../../../compose/manifests/permission.ts';
 import { type JsonObject, objectsOf } from '../../../model/text/json.ts';
 import { webhookConfiguration } from '../adapters/admission/webhook-configuration.ts';
 import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET, WEBHOOK_SERVICE } from '../model/webhook-names.ts';
@@ -36,25 +37,13 @@ export function webhookService(namespace: string): readonly JsonObject[] {
   ];
 }
 
-const RIGHTS: AgentWebhook['rights'] = {
-  everywhere: [
-    {
-      apiGroups: ['admissionregistration.k8s.io'],
-      resources: ['mutatingwebhookconfigurations'],
-      resourceNames: [WEBHOOK_CONFIGURATION],
-      verbs: ['get', 'patch'],
-      why: 'To set `caBundle` and `failurePolicy` of its own webhook. It can neither make nor see another one.',
-    },
-  ],
-  ownNamespace: [
-    {
-      apiGroups: [''],
-      resources: ['secrets'],
-      resourceNames: [WEBHOOK_SECRET],
-      verbs: ['get', 'create', 'patch', 'update'],
-      why: 'Certificates and settings of the webhook, which the replicas share. `create` counts for server-side apply, which names it.',
-    },
-  ],
+const RIGHTS: RoleRights = {
+  everywhere: rulesOf(`
+  get patch | admissionregistration.k8s.io | mutatingwebhookconfigurations=${WEBHOOK_CONFIGURATION} | To set \`caBundle\` and \`failurePolicy\` of its own webhook. It can neither make nor see another one.
+`),
+  ownNamespace: rulesOf(`
+  get create patch update | core | secrets=${WEBHOOK_SECRET} | Certificates and settings of the webhook, which the replicas share. \`create\` counts for server-side apply, which names it.
+`),
 };
 
 /** The webhook that rewrites the probes of Pods, as an agent is installed with it. */
