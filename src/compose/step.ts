@@ -11,3 +11,8 @@ export interface Step {
   /** True: nothing was changed; this is what would be. */
   readonly dryRun?: boolean;
 }
+
+/** The notes whose condition holds. */
+export function notesThat(rows: readonly (readonly [holds: boolean, note: string])[]): readonly string[] {
+  return rows.flatMap(([holds, note]) => (holds ? [note] : []));
+}

@@ -2,18 +2,16 @@ import { resolve } from 'node:path';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import type { ClusterName } from '../../model/fleet/ids.ts';
-import { labelsOf, metadataOf } from '../../model/objects/object-key.ts';
+import { metadataOf } from '../../model/objects/object-key.ts';
 import { type JsonObject, objectsOf } from '../../model/text/json.ts';
 import { counted } from '../../model/text/messages.ts';
-import { isOffered, type Kube, type KubeReader, openAgentKube, openKube, resourceOf, systemDeps } from '../kube.ts';
+import { type Kube, type KubeReader, openAgentKube, openKube, resourceOf, systemDeps } from '../kube.ts';
 import { removedManifests } from '../manifests/agent-manifests.ts';
-import { isPolicy } from '../manifests/agent-policy.ts';
 import { installedRoles } from '../manifests/agent-roles.ts';
-import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
-import { otherAgentPlaces, whyPolicyStays } from '../manifests/other-agents.ts';
+import { otherAgentPlaces, removeOne, removeParts } from '../manifests/remove.ts';
 import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
-import type { Step } from '../step.ts';
+import { notesThat, type Step } from '../step.ts';
 import { clusterManifest, removeFromCheckout } from './cluster-file.ts';
 import { removeObjects } from './remove-objects.ts';
 
@@ -102,24 +100,11 @@ async function checkCluster(kube: Kube, { name, removeObjects: removesObjects }:
 
 /** Removes the objects of the installation. The settings stay, because they name the cluster of the inventory that stays. */
 async function removeAgent(kube: Kube, dryRun: boolean): Promise<readonly Step[]> {
-  const { namespace } = kube;
   const { settings } = await installedAgent(kube);
-  const manifests = removedManifests(namespace).filter(
-    (manifest) => metadataOf(manifest).name !== settings && (!isPolicy(manifest) || isOffered(kube, manifest)),
-  );
-  const policyStays = whyPolicyStays(await otherAgentPlaces(kube));
-  const steps: Step[] = [];
+  const manifests = removedManifests(kube.namespace).filter((manifest) => metadataOf(manifest).name !== settings);
   // The roles are looked for, because their Namespaces are not known here.
-  for (const manifest of [...manifests, ...(await installedRoles(kube))]) {
-    const step = await removeOne(kube, manifest, dryRun, (live) => {
-      // An object of this name without our label belongs to another installation.
-      if (labelsOf(live)['app.kubernetes.io/part-of'] !== 'fleetrelay')
-        return 'it is not labelled as part of fleetrelay';
-      return isPolicy(manifest) ? policyStays : undefined;
-    });
-    if (step.outcome !== 'absent') steps.push(step);
-  }
-  return steps;
+  const parts = [...manifests, ...(await installedRoles(kube))];
+  return removeParts(kube, parts, { dryRun, others: await otherAgentPlaces(kube) });
 }
 
 async function countOwned({ client, namespace }: KubeReader): Promise<number | null> {
@@ -137,7 +122,7 @@ function notesOf(
   const isInside = uninstallAgent === true || removesObjects === true;
   const isNothing = !isInside && !isUndeclared;
   const where = declared.map((step) => step.where).join(', ');
-  const rows: readonly (readonly [when: boolean, note: string])[] = [
+  return notesThat([
     [
       isNothing,
       `nothing was done: ${where} declares no cluster ${name}; that is well if it was taken out before, else look at the name (fleetrelay cluster list)`,
@@ -159,6 +144,5 @@ function notesOf(
       'the namespace of the agent stays, with its settings and the inventory in it; kubectl delete namespace removes them',
     ],
     [dryRun === true, 'nothing was changed (--dry-run)'],
-  ];
-  return rows.filter(([when]) => when).map(([, note]) => note);
+  ]);
 }

@@ -2,18 +2,18 @@ import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { MADE_FOR_AGENT } from '../../adapters/kubernetes/cluster/annotations.ts';
 import type { JsonObject } from '../../model/text/json.ts';
 import { isMissing, isOffered, type Kube, nameOf, RESOURCES, refusalOf } from '../kube.ts';
-import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
-import { agentPolicy, isPolicy, POLICY_KIND, protectedNamespaces } from '../manifests/agent-policy.ts';
+import { type AgentManifestOptions, agentManifests, removedManifests } from '../manifests/agent-manifests.ts';
+import { isPolicy, POLICY_KIND, protectedNamespaces } from '../manifests/agent-policy.ts';
 import { AGENT_NAME } from '../manifests/agent-rights.ts';
 import { installedRoles } from '../manifests/agent-roles.ts';
-import { applyAll, type KubeApplying, removeOne } from '../manifests/apply.ts';
-import { otherAgentPlaces, whyPolicyStays } from '../manifests/other-agents.ts';
+import { applyAll, type KubeApplying } from '../manifests/apply.ts';
+import { otherAgentPlaces, removeParts } from '../manifests/remove.ts';
 import { type ServerPlaces, serverPlaces } from '../manifests/server-place.ts';
-import type { Step } from '../step.ts';
+import { notesThat, type Step } from '../step.ts';
 
 /**
  * Applies the agent's manifests. The missing Namespaces in which the agent may write are made before, because a Role is in each. The
- * roles of an earlier installation with more rights are removed afterwards. Rejects with a text for a person.
+ * roles and the webhook of an earlier installation with more of them are removed afterwards. Rejects with a text for a person.
  */
 export async function installAgent(
   kube: Kube,
@@ -32,15 +32,11 @@ export async function installAgent(
   const offered = manifests.filter((manifest) => !isPolicy(manifest) || isOffered(kube, manifest));
   const applied = await applyAll(kube, [...missing, ...offered], applying);
   const wanted = new Set(offered.map(nameOf));
-  const policies = agentPolicy().filter((manifest) => isOffered(kube, manifest));
-  const former: Step[] = [];
-  for (const manifest of [...(await installedRoles(kube)), ...policies]) {
-    if (wanted.has(nameOf(manifest))) continue;
-    const stays = isPolicy(manifest) ? whyPolicyStays(others) : undefined;
-    former.push(await removeOne(kube, manifest, applying.dryRun, () => stays));
-  }
+  const parts = [...removedManifests(kube.namespace), ...(await installedRoles(kube))];
+  // Settings and Secrets stay: people make some of them.
+  const former = parts.filter((part) => !/^(ConfigMap|Secret)$/.test(String(part.kind)) && !wanted.has(nameOf(part)));
   return {
-    steps: [...applied, ...former.filter(({ outcome }) => outcome !== 'absent')],
+    steps: [...applied, ...(await removeParts(kube, former, { dryRun: applying.dryRun, others }))],
     notes: notesOf(missing, offered.length < manifests.length, servers),
   };
 }
@@ -67,7 +63,7 @@ async function protectedBefore({ client }: Kube): Promise<readonly string[]> {
 }
 
 function notesOf(missing: readonly JsonObject[], lacksPolicy: boolean, servers: ServerPlaces): readonly string[] {
-  const rows: readonly (readonly [when: boolean, note: string])[] = [
+  return notesThat([
     [
       missing.length > 0,
       `made: ${missing.map(nameOf).join(', ')}; where the repository declares one of them too, the fleet takes it over`,
@@ -80,8 +76,7 @@ function notesOf(missing: readonly JsonObject[], lacksPolicy: boolean, servers: 
       servers.type === 'refused',
       `whether a management server is in this cluster could not be seen${servers.type === 'refused' ? ` (${servers.message})` : ''}: register again as a user who may list StatefulSets, so that its Namespace is protected, too`,
     ],
-  ];
-  return rows.filter(([when]) => when).map(([, note]) => note);
+  ]);
 }
 
 /** The Namespaces of these names that do not exist, for an agent. What exists is not touched. Rejects if one cannot be read. */

@@ -9,13 +9,13 @@ import { displayAddress, type ListenAddress } from '../../server/listen-address.
 import { type KubeReader, openAgentKube, openKube } from '../kube.ts';
 import { type AgentManifestOptions, agentManifests } from '../manifests/agent-manifests.ts';
 import { POLICY_KIND, SERVER_NAMESPACE } from '../manifests/agent-policy.ts';
-import { ALL_NAMESPACES } from '../manifests/agent-rights.ts';
+import { ALL_NAMESPACES, CLUSTER_ADMIN } from '../manifests/agent-rights.ts';
 import { applyAll } from '../manifests/apply.ts';
 import { installedClusterName, installedToken, refuseRelease } from '../manifests/installed-agent.ts';
 import { serverNamespaceIn } from '../manifests/server-place.ts';
 import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
-import type { Step } from '../step.ts';
+import { notesThat, type Step } from '../step.ts';
 import { writeOnce } from '../write-once.ts';
 import { clusterManifest, writeIntoCheckout } from './cluster-file.ts';
 import { installAgent } from './install-agent.ts';
@@ -138,15 +138,12 @@ async function declare(
 }
 
 /** What the manifests need that they do not bring, because it depends on the cluster. */
-function notesOnPrinted({ namespaces, allow }: RegisterRequest): readonly string[] {
-  return [
-    ...(namespaces === undefined
-      ? []
-      : [`these Namespaces have to exist, since a Role is in each: ${namespaces.join(', ')}`]),
-    ...(allow.includes('cluster-admin')
-      ? []
-      : [`for an API server older than 1.30 leave out the ${POLICY_KIND} and its binding`]),
-  ];
+function notesOnPrinted({ namespaces = [], allow }: RegisterRequest): readonly string[] {
+  const hasPolicy = !allow.includes(CLUSTER_ADMIN);
+  return notesThat([
+    [namespaces.length > 0, `these Namespaces have to exist, since a Role is in each: ${namespaces.join(', ')}`],
+    [hasPolicy, `for an API server older than 1.30 leave out the ${POLICY_KIND} and its binding`],
+  ]);
 }
 
 /** What the agent's manifests are made of, and what a person should know about them. */
@@ -173,28 +170,6 @@ async function agentMaterial(
         ? await readFile(join(trustFolder(resolve(cwd, dataDir)), 'ca.crt'), 'utf8').catch(() => undefined)
         : undefined;
   const address = displayAddress(server);
-  const notes: string[] = [];
-  if (relaySecretFile !== undefined && dataDir === undefined && tokenFile === undefined) {
-    // The secret alone does not tell whether a token was renewed.
-    notes.push(
-      `the token is the first one of ${name}: if it was ever renewed, this one is refused; then give --data-dir beside --relay-secret-file, or --token-file with what this prints: fleetrelay cluster token ${name} --relay-secret-file FILE --generation N (tokenGeneration of: fleetrelay cluster list -o json)`,
-    );
-  }
-  if (token === undefined) {
-    notes.push(
-      `the token is not among the manifests; where the server is: fleetrelay cluster token ${name} --data-dir DIR | kubectl -n ${namespace} create secret generic fleetrelay-agent-token --from-file=token=/dev/stdin`,
-    );
-  }
-  if (isLoopback(server.host)) {
-    notes.push(
-      `warning: ${address} is this machine alone: an agent that runs elsewhere, as in a Pod, does not reach the server there; name an address that the cluster reaches`,
-    );
-  }
-  if (ca === undefined) {
-    notes.push(
-      'no certificate authority is among the manifests: the agent trusts the authorities of its image (--ca-file FILE)',
-    );
-  }
   return {
     options: {
       cluster: name,
@@ -209,7 +184,25 @@ async function agentMaterial(
       serverNamespaces: [...new Set([SERVER_NAMESPACE, serverNamespaceIn(address) ?? SERVER_NAMESPACE])],
       access: allow.filter((each) => each !== ALL_NAMESPACES),
     },
-    notes,
+    notes: notesThat([
+      [
+        // The secret alone does not tell whether a token was renewed.
+        relaySecretFile !== undefined && dataDir === undefined && tokenFile === undefined,
+        `the token is the first one of ${name}: if it was ever renewed, this one is refused; then give --data-dir beside --relay-secret-file, or --token-file with what this prints: fleetrelay cluster token ${name} --relay-secret-file FILE --generation N (tokenGeneration of: fleetrelay cluster list -o json)`,
+      ],
+      [
+        token === undefined,
+        `the token is not among the manifests; where the server is: fleetrelay cluster token ${name} --data-dir DIR | kubectl -n ${namespace} create secret generic fleetrelay-agent-token --from-file=token=/dev/stdin`,
+      ],
+      [
+        isLoopback(server.host),
+        `warning: ${address} is this machine alone: an agent that runs elsewhere, as in a Pod, does not reach the server there; name an address that the cluster reaches`,
+      ],
+      [
+        ca === undefined,
+        'no certificate authority is among the manifests: the agent trusts the authorities of its image (--ca-file FILE)',
+      ],
+    ]),
   };
 }
 
@@ -234,7 +227,7 @@ function nextSteps(
   isDeclared: boolean,
 ): readonly string[] {
   if (dryRun === true) return ['nothing was changed (--dry-run)'];
-  const rows: readonly (readonly [when: boolean, note: string])[] = [
+  return notesThat([
     [checkout !== undefined, 'commit and push the file: the server lets the agent in when it has read it'],
     [hasAgent && !isDeclared, `if it is not declared yet: fleetrelay cluster register ${name} --checkout DIR`],
     [install === true, 'see it come: fleetrelay cluster list --watch'],
@@ -242,6 +235,5 @@ function nextSteps(
       !hasAgent,
       `then install its agent: fleetrelay cluster register ${name} --install --server HOST:PORT --data-dir DIR --namespaces NS,... (or --allow all-namespaces)`,
     ],
-  ];
-  return rows.filter(([when]) => when).map(([, note]) => note);
+  ]);
 }

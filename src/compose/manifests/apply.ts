@@ -69,33 +69,3 @@ async function untilActive(kube: Kube, manifest: JsonObject): Promise<void> {
     await clock.sleep(LOOK_EVERY_MS);
   }
 }
-
-/** Removes one object, unless `whyLeft` gives a reason to leave the live one. Rejects with a text for a person. */
-export async function removeOne(
-  kube: Kube,
-  manifest: JsonObject,
-  dryRun: boolean,
-  whyLeft: (live: JsonObject) => string | undefined = () => undefined,
-): Promise<Step> {
-  const path = pathOf(kube, manifest);
-  const step = { what: nameOf(manifest), where: kube.client.server, dryRun };
-  const live = await kube.client.request({ method: 'GET', path });
-  if (isMissing(live)) return { ...step, outcome: 'absent' };
-  if (live.type !== 'ok') throw new Error(`${step.what} cannot be read: ${refusalOf(live)}`);
-  const reason = whyLeft(live.body);
-  if (reason !== undefined) return { ...step, outcome: 'left', message: reason };
-  const answer = await kube.client.request({
-    method: 'DELETE',
-    path,
-    // An API server ignores the query of a request with a body, so dryRun is a member of the body.
-    body: {
-      apiVersion: 'v1',
-      kind: 'DeleteOptions',
-      preconditions: { uid: String(metadataOf(live.body).uid) },
-      propagationPolicy: 'Background',
-      ...(dryRun ? { dryRun: ['All'] } : {}),
-    },
-  });
-  if (answer.type === 'ok' || isMissing(answer)) return { ...step, outcome: 'removed' };
-  throw new Error(`${step.what} cannot be removed: ${refusalOf(answer)}`);
-}

@@ -21,6 +21,17 @@ describe('installing an agent', () => {
     ]);
   });
 
+  it('removes the webhook of an earlier installation, and no object of others, no settings and no Secrets', async () => {
+    const { steps } = await install({ '/mutatingwebhookconfigurations/fleetrelay-agent': installed() });
+
+    const ended = steps.filter(({ outcome }) => outcome === 'removed' || outcome === 'left');
+    expect(ended.map(({ what, outcome }) => `${outcome} ${what}`)).toEqual([
+      'removed MutatingWebhookConfiguration.admissionregistration.k8s.io/fleetrelay-agent',
+      'left Service/fleetrelay/fleetrelay-agent-webhook',
+      'left NetworkPolicy.networking.k8s.io/fleetrelay/fleetrelay-agent-webhook',
+    ]);
+  });
+
   it('rejects if it cannot be seen whether a Namespace exists', async () => {
     const installing = install({ '/api/v1/namespaces/web': forbidden('namespaces is forbidden') });
 
@@ -34,12 +45,18 @@ describe('installing an agent', () => {
   });
 });
 
-/** A dry run on an API server where everything exists, except for the given answers to GET. */
+/** A live object as it has been installed. */
+function installed(): KubeAnswer {
+  const labels = { 'app.kubernetes.io/part-of': 'fleetrelay' };
+  return { type: 'ok', status: 200, body: { metadata: { resourceVersion: '1', uid: 'a', labels } } };
+}
+
+/** A dry run on an API server where everything exists, except for the given answers to GET, by the end of the path. */
 function install(answers: Readonly<Record<string, KubeAnswer>>) {
   const client: Pick<KubeClient, 'server' | 'request'> = {
     server: 'https://api.example.com',
     request: async ({ method, path }) => {
-      const given = method === 'GET' ? answers[path] : undefined;
+      const [, given] = Object.entries(answers).find(([end]) => method === 'GET' && path.endsWith(end)) ?? [];
       return given ?? { type: 'ok', status: 200, body: { metadata: { resourceVersion: '1', uid: 'a' }, items: [] } };
     },
   };
