@@ -3,7 +3,6 @@ import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts'
 import { LEASES } from '../../adapters/kubernetes/lease.ts';
 import { annotationOf, metadataOf } from '../../model/objects/object-key.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
-import { errorText } from '../../model/text/messages.ts';
 import { AGENT_LEASE } from '../agent/names.ts';
 import {
   isMissing,
@@ -177,13 +176,9 @@ export async function inventory({
   kube: { client, namespace: place },
   fixes,
 }: AgentSubject): Promise<readonly Found[]> {
-  const loaded = await openInventory({ ...systemDeps(), client }, { namespace: place })
-    .load()
-    .catch((error: unknown) => ({ type: 'unreadable', message: errorText(error) }) as const);
+  const loaded = await openInventory({ ...systemDeps(), client }, { namespace: place }).load();
   const rows = (): Row => {
     switch (loaded.type) {
-      case 'unreadable':
-        return [true, 'unknown', 'InventoryUnreadable', loaded.message];
       case 'missing':
         return [true, 'warning', 'InventoryMissing', 'there is no inventory: no agent has led here, or it was removed'];
       case 'damaged':

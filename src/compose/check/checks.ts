@@ -27,6 +27,7 @@ import { webhook } from './webhook.ts';
 interface Check<Subject> {
   readonly id: string;
   readonly area: Finding['area'];
+  /** Throws with a text for a person if it cannot look: that is a finding of unknown severity. */
   readonly run: (subject: Subject) => readonly Found[] | Promise<readonly Found[]>;
 }
 
@@ -117,8 +118,7 @@ async function run<Subject>(checks: readonly Check<Subject>[], subject: Subject)
     try {
       return (await runOne(subject)).map((found) => ({ ...found, area }));
     } catch (error) {
-      const what = `the check has failed: ${errorText(error)}`;
-      return [{ severity: 'unknown', area, reason: 'CheckFailed', where: id, what }];
+      return [{ severity: 'unknown', area, reason: 'CheckFailed', where: id, what: errorText(error) }];
     }
   });
   return (await Promise.all(findings)).flat();

@@ -20,10 +20,8 @@ export interface Right {
   readonly namespace?: string | undefined;
 }
 
-/** The answer of an API server, or why it gives none. */
-type Asked<Value> =
-  | { readonly type: 'answered'; readonly value: Value }
-  | { readonly type: 'refused'; readonly message: string };
+/** The right that only an agent has that may write in all Namespaces. */
+export const EVERYWHERE: Right = { group: 'apps', resource: 'deployments', verb: 'create' };
 
 /** Namespaces; undefined is all of them. */
 type Places = readonly (string | undefined)[];
@@ -31,18 +29,12 @@ type Places = readonly (string | undefined)[];
 /** Asks the API server whether the agent's ServiceAccount has every right that an agent needs. */
 export async function rights({ kube, agent, fixes }: AgentSubject): Promise<readonly Found[]> {
   const where = `system:serviceaccount:${kube.namespace}:${agent.serviceAccount}`;
-  const unknown = (message: string): readonly Found[] => {
-    const what = `what the agent may do cannot be asked: ${message}`;
-    return foundAt(where, [[true, 'unknown', 'RightsUnknown', what]]);
-  };
   const places = await writablePlaces(kube, agent);
-  if (places.type === 'refused') return unknown(places.message);
-  const asked = neededRights(kube, agent, places.value);
+  const asked = neededRights(kube, agent, places);
   const allowed = await allowedOf(kube, agent, asked);
-  if (allowed.type === 'refused') return unknown(allowed.message);
-  const missing = asked.filter((right) => !allowed.value.includes(right));
-  const writes = places.value.includes(undefined) ? 'in all Namespaces' : `in ${places.value.join(', ')}`;
-  const isNowhere = places.value.length === 0;
+  const missing = asked.filter((right) => !allowed.includes(right));
+  const writes = places.includes(undefined) ? 'in all Namespaces' : `in ${places.join(', ')}`;
+  const isNowhere = places.length === 0;
   const isComplete = missing.length === 0 && !isNowhere;
   const rows: readonly Row[] = [
     [isComplete, 'ok', 'RightsComplete', `the agent may do what an agent has to; it may write ${writes}`],
@@ -67,41 +59,34 @@ function neededRights(kube: Kube, { webhook }: InstalledAgent, places: Places): 
 }
 
 /** The Namespaces in which the agent was given the right to write. */
-async function writablePlaces(kube: Kube, agent: InstalledAgent): Promise<Asked<Places>> {
-  const everywhere = { group: 'apps', resource: 'deployments', verb: 'create' };
-  const allowed = await allowedOf(kube, agent, [everywhere]);
-  if (allowed.type === 'refused' || allowed.value.length > 0) {
-    return allowed.type === 'refused' ? allowed : { type: 'answered', value: [undefined] };
-  }
+async function writablePlaces(kube: Kube, agent: InstalledAgent): Promise<Places> {
+  if ((await allowedOf(kube, agent, [EVERYWHERE])).length > 0) return [undefined];
   const path = resourcePath({ resource: RESOURCES.roleBindings });
   const answer = await kube.client.request({ method: 'GET', path, query: OUR_PARTS });
-  if (answer.type !== 'ok') return { type: 'refused', message: refusalOf(answer) ?? '' };
+  if (answer.type !== 'ok') throw new Error(`the RoleBindings of the agent cannot be listed: ${refusalOf(answer)}`);
   const bindings = objectsOf(answer.body.items).filter(
     ({ roleRef, subjects }) =>
       // As every way of installing an agent calls it.
       textOf(objectOf(roleRef).name).endsWith('-apply') &&
       objectsOf(subjects).some((each) => each.namespace === kube.namespace && each.name === agent.serviceAccount),
   );
-  return { type: 'answered', value: bindings.map((each) => textOf(metadataOf(each).namespace)) };
+  return bindings.map((each) => textOf(metadataOf(each).namespace));
 }
 
-/** The rights that the agent's ServiceAccount has by RBAC; no policy is asked. */
+/** The asked rights that the agent's ServiceAccount has by RBAC; no policy is asked. Rejects if the API server does not answer. */
 export async function allowedOf(
   kube: Kube,
   { serviceAccount }: InstalledAgent,
   asked: readonly Right[],
-): Promise<Asked<readonly Right[]>> {
+): Promise<readonly Right[]> {
   const user = `system:serviceaccount:${kube.namespace}:${serviceAccount}`;
   const allowed: Right[] = [];
   for (let start = 0; start < asked.length; start += AT_ONCE) {
     const portion = asked.slice(start, start + AT_ONCE);
-    const answers = await Promise.all(portion.map((right) => review(kube, user, right)));
-    const refused = answers.find((answer) => answer.type !== 'ok');
-    if (refused !== undefined) return { type: 'refused', message: refusalOf(refused) ?? '' };
-    const isAllowed = answers.map((answer) => answer.type === 'ok' && objectOf(answer.body.status).allowed === true);
-    allowed.push(...portion.filter((_, index) => isAllowed[index] === true));
+    const answers = await Promise.all(portion.map((right) => isAllowed(kube, user, right)));
+    allowed.push(...portion.filter((_, index) => answers[index]));
   }
-  return { type: 'answered', value: allowed };
+  return allowed;
 }
 
 /** The rule with the verbs that show that its role is there: those that write, or all of a rule that only reads. */
@@ -126,9 +111,9 @@ function rightsOf(
   );
 }
 
-function review({ client, namespace }: Kube, user: string, right: Right) {
+async function isAllowed({ client, namespace }: Kube, user: string, right: Right): Promise<boolean> {
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
-  return client.request({
+  const answer = await client.request({
     method: 'POST',
     path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
     body: {
@@ -137,6 +122,8 @@ function review({ client, namespace }: Kube, user: string, right: Right) {
       spec: { user, groups, resourceAttributes: { ...right } },
     },
   });
+  if (answer.type !== 'ok') throw new Error(`what the agent may do cannot be asked: ${refusalOf(answer)}`);
+  return objectOf(answer.body.status).allowed === true;
 }
 
 /** `list, watch pods; patch deployments.apps`. */

@@ -5,7 +5,7 @@ import type { InstalledAgent } from '../manifests/installed-agent.ts';
 import { serverNamespaceIn, serverPlaces } from '../manifests/server-place.ts';
 import type { AgentSubject } from './agent.ts';
 import { type Found, foundAt } from './finding.ts';
-import { allowedOf, type Right } from './rights.ts';
+import { allowedOf, EVERYWHERE, type Right } from './rights.ts';
 
 /** With one of these in the server's Namespace, a Pod there mounts the server's volume, or its files are read where they are mounted. */
 const WAYS: readonly Right[] = [
@@ -26,25 +26,17 @@ export async function serverBeside(subject: AgentSubject): Promise<readonly Foun
   const { kube, server = '' } = subject;
   const places = await serverPlaces(kube);
   const named = serverNamespaceIn(server) ?? [];
-  const found = places.type === 'found' ? places.namespaces : [];
-  const isHidden = places.type === 'refused' && named.length === 0;
-  const what = `whether a management server is in this cluster cannot be asked: ${places.type === 'refused' ? places.message : ''}`;
-  return [
-    ...foundAt(kube.client.server, [[isHidden, 'unknown', 'ServerPlaceUnknown', what]]),
-    ...(await Promise.all([...new Set([...found, named].flat())].map((place) => exposure(subject, place)))).flat(),
-  ];
+  if (places.type === 'refused' && named.length === 0) {
+    throw new Error(`whether a management server is in this cluster cannot be asked: ${places.message}`);
+  }
+  const found = new Set([places.type === 'found' ? places.namespaces : [], named].flat());
+  return (await Promise.all([...found].map((place) => exposure(subject, place)))).flat();
 }
 
 async function exposure({ kube, agent }: AgentSubject, namespace: string): Promise<readonly Found[]> {
-  const everywhere = { group: 'apps', resource: 'deployments', verb: 'create' };
-  const allowed = await allowedOf(kube, agent, [...WAYS.map((way) => ({ ...way, namespace })), everywhere]);
-  const where = `Namespace/${namespace}`;
-  if (allowed.type === 'refused') {
-    const what = `whether the agent could read the server's volume cannot be asked: ${allowed.message}`;
-    return foundAt(where, [[true, 'unknown', 'RightsUnknown', what]]);
-  }
-  const isEverywhere = allowed.value.includes(everywhere);
-  const inside = allowed.value.filter((right) => right !== everywhere);
+  const allowed = await allowedOf(kube, agent, [...WAYS.map((way) => ({ ...way, namespace })), EVERYWHERE]);
+  const isEverywhere = allowed.includes(EVERYWHERE);
+  const inside = allowed.filter((right) => right !== EVERYWHERE);
   const words = inside.map(
     ({ verb, resource, subresource }) => `${verb} ${[resource, subresource ?? []].flat().join('/')}`,
   );
@@ -57,7 +49,7 @@ async function exposure({ kube, agent }: AgentSubject, namespace: string): Promi
   const fix =
     'fleetrelay cluster register NAME --install --namespaces NS,... with the other options of its installation; or move the server to a cluster without an agent';
   const isExposed = inside.length > 0 || isEverywhere;
-  return foundAt(where, [
+  return foundAt(`Namespace/${namespace}`, [
     [isExposed, 'warning', 'ServerExposed', what, fix],
     [!isExposed, 'ok', 'ServerApart', 'the agent can write no workload where the server is'],
   ]);
