@@ -4,11 +4,12 @@ import { type Context, Hono } from 'hono';
 import { createBodies } from '../http/bodies.ts';
 import { quote } from '../model/fleet/ids.ts';
 import type { PullRequestsConfig } from '../model/fleet/relay-config.ts';
+import { textOf } from '../model/text/json.ts';
 import type { Log } from '../ports/log.ts';
 import { type ApiAccess, type Identified, identify } from './authorize.ts';
+import { bodyOf, type Header } from './hook-body.ts';
 import { type ErrorReason, refuse } from './http-error.ts';
 import { isAbout, pullRequestEvent } from './pull-request-event.ts';
-import { pushedRef } from './push-event.ts';
 
 /** A source that a hook triggers. */
 export interface HookTarget {
@@ -173,4 +174,12 @@ function signs({ req }: Context, { secret }: HookTarget, body: Uint8Array): bool
 function secretsEqual(a: string, b: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
   return timingSafeEqual(digest(a), digest(b));
+}
+
+/** The full name of the ref that a hook tells a push to; undefined: the call is about no push, or its body names no ref. */
+function pushedRef(header: Header, body: Uint8Array): string | undefined {
+  const isPush =
+    header('X-Gitlab-Event') === 'Push Hook' || (header('X-Gitea-Event') ?? header('X-GitHub-Event')) === 'push';
+  const ref = isPush ? textOf(bodyOf(header, body).ref) : '';
+  return ref === '' ? undefined : ref;
 }

@@ -86,7 +86,7 @@ export async function previewAdoption(request: AdoptRequest, io: KubeIo): Promis
   const judging: Judging = { looking, request, wanted: new Set(items.map(({ key }) => key)) };
   const objects: AdoptedObject[] = [];
   for (let start = 0; start < items.length; start += AT_ONCE) {
-    objects.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map((item) => judge(judging, item)))));
+    objects.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map((item) => judgeObject(judging, item)))));
   }
   return { cluster: request.cluster, server: kube.client.server, objects };
 }
@@ -117,7 +117,7 @@ async function desiredItems(
   return desiredViews(engine, cluster, { withSecrets: true });
 }
 
-async function judge(judging: Judging, item: DesiredView): Promise<AdoptedObject> {
+async function judgeObject(judging: Judging, item: DesiredView): Promise<AdoptedObject> {
   const key = must(parseObjectKey(item.key));
   const object = {
     object: displayKey(key),

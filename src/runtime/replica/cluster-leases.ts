@@ -89,7 +89,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
     /** Resolves when all leases that are known to have changed were read; rejects if one of them cannot be read. */
     settled: task.settled,
     /** What another replica's lease means for this hello; undefined: nothing. */
-    judge: (hello: AgentHello) => judge(deps, others.get(hello.cluster), hello),
+    judge: (hello: AgentHello) => judgeHello(deps, others.get(hello.cluster), hello),
     /** The agent is connected here: requests the lease. `stated`: see {@link ClusterLease.stated}. */
     connected: (session: AgentSession, stated: AdmissionPosition | undefined): void => {
       const { cluster, instance } = session.hello;
@@ -150,7 +150,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
   };
 }
 
-function judge(
+function judgeHello(
   { peers }: ClusterLeaseDeps,
   other: ClusterLease | undefined,
   { cluster, instance }: AgentHello,

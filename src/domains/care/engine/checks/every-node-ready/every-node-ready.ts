@@ -1,22 +1,49 @@
 import type { Graph, Reader } from '../../../../../engine/collections/types.ts';
 import type { BoundShoot } from '../../binding.ts';
 import type { LeaseReads, Leases } from '../../leases.ts';
+import { leaseObstacle, NODE_LEASES } from '../../leases.ts';
 import type { ConditionFinding } from '../../thresholds.ts';
-import { type NamespaceReads, notChecked } from '../../visibility.ts';
+import { type NamespaceReads, namespaceObstacle, notChecked } from '../../visibility.ts';
 import { type CheckReads, deriveCheck } from '../check.ts';
 import { deriveCaredClusters } from './cared-clusters.ts';
-import { nodesAreEnough } from './enough-nodes.ts';
-import { leasesAreRenewed } from './expired-leases.ts';
 import { kubeletsAreUpToDate } from './kubelet-version.ts';
-import { type ClusterRule, createLook, type NodeReads, type PoolRule } from './look.ts';
+import { type ClusterRule, createLook, failed, type NodeReads, type PoolRule } from './look.ts';
 import { deriveMachines } from './machines.ts';
 import { nodeAgentsRun } from './node-agents.ts';
 import { nodesAreHealthy, noneIsPreserved } from './node-health.ts';
+import { NODE_KIND } from './node-verdict.ts';
 import { deriveNodes } from './nodes.ts';
 import { configsAreApplied } from './operating-system-config.ts';
 import { deriveConfigs } from './pool-configs.ts';
 import { nodesAreScaled } from './scaling.ts';
 import { unitsAreReady } from './systemd-units.ts';
+
+/** From this percentage on, the dependency-watchdog may take the cluster for disconnected. */
+const MOST_EXPIRED_PERCENT = 20;
+
+/**
+ * Few Leases of Nodes may have expired, of all that there are; a Lease without its Node does not count as expired. Source:
+ * Gardener's CheckForExpiredNodeLeases.
+ */
+const leasesAreRenewed: ClusterRule = ({ read, reads, cluster, count }) => {
+  const { ofNodes = 0, leftOut = 0 } = read.get(reads.leaseNumbers, '', cluster) ?? {};
+  const all = ofNodes + leftOut;
+  const percent = all === 0 ? 0 : Math.floor((100 * count('expiredLease')) / all);
+  if (percent < MOST_EXPIRED_PERCENT) return leaseObstacle(read, reads, cluster, NODE_LEASES);
+  const what = `${percent}% of all Leases in ${NODE_LEASES} namespace are expired`;
+  const then = 'dependency-watchdog-prober might start scaling down controllers';
+  return failed('TooManyExpiredNodeLeases', `${what} - ${then}`);
+};
+
+/** A pool has to have its least number of Nodes. Source: Gardener's CheckClusterNodes. */
+const nodesAreEnough: PoolRule = ({ read, reads, cluster, nodesOf }, { name: pool, minimum }) => {
+  const unseen = namespaceObstacle(read, reads, cluster, '', NODE_KIND);
+  if (unseen !== undefined) return unseen;
+  const found = nodesOf(pool);
+  if (found >= minimum) return undefined;
+  const what = `Not enough worker nodes registered in worker pool "${pool}" to meet minimum desired machine count.`;
+  return failed('MissingNodes', `${what} (${found}/${minimum}).`);
+};
 
 interface Reads extends CheckReads, NamespaceReads, Leases, Pick<LeaseReads, 'agents'> {}
 
