@@ -1,7 +1,6 @@
 import type { Graph, Reader } from '../../../../../engine/collections/types.ts';
 import type { BoundShoot } from '../../binding.ts';
-import type { LeaseReads, Leases } from '../../leases.ts';
-import { leaseObstacle, NODE_LEASES } from '../../leases.ts';
+import { type LeaseReads, type Leases, leaseObstacle, NODE_LEASES } from '../../leases.ts';
 import type { ConditionFinding } from '../../thresholds.ts';
 import { type NamespaceReads, namespaceObstacle, notChecked } from '../../visibility.ts';
 import { type CheckReads, deriveCheck } from '../check.ts';
