@@ -116,7 +116,10 @@ function glance(id: EngineKind): readonly string[] {
   const { group, versions, plural, shortNames, isCustomResource, keyedBy, sources, within, ownConditions } = row;
   const names = [plural, ...shortNames].map(code).join(', ');
   const rights = within === undefined ? '' : `, and ${WITHIN[within]}`;
-  const paths = [row.statusPath ?? 'declared/KIND/NAMESPACE/NAME.yaml', row.universalStatusPath ?? ''];
+  const paths = [
+    row.statusPath ?? 'declared/KIND/NAMESPACE/NAME.yaml',
+    row.universal?.statusPath.replace('PARENT', row.universal.parent.toUpperCase()) ?? '',
+  ];
   return table(
     ['', ''],
     [

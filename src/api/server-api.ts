@@ -278,15 +278,15 @@ export interface ApprovalView {
 export interface ExplainRequest {
   /** Absent: the object is a declaration of a kind that the engine reads. */
   readonly cluster?: string;
-  /** Of the data plane or service; absent: the name is in one mesh only. */
-  readonly mesh?: string;
+  /** The name of what contains the entity, such as its mesh; absent: only one has this name in it. */
+  readonly parent?: string;
   /** `KIND/[NAMESPACE/]NAME`. */
   readonly object: string;
   /** A field or the type of a condition. */
   readonly part?: string;
 }
 
-/** The origin of an object or declaration, or why it is missing; why a data plane or service has its status. */
+/** The origin of an object or declaration, or why it is missing; why an entity of a domain has its status. */
 export type Explanation = ObjectExplanation | DeclarationExplanation | EntityExplanation;
 
 interface AnyExplanation {
@@ -320,15 +320,15 @@ export interface DeclarationExplanation extends AnyExplanation {
   readonly status: JsonObject;
 }
 
-/** Of a data plane, a service or a Shoot. */
+/** Of an entity of a domain. */
 export interface EntityExplanation extends AnyExplanation {
-  /** Absent: it belongs to no mesh. */
-  readonly mesh?: string;
+  /** What contains it, such as its mesh. */
+  readonly parent?: { readonly kind: string; readonly name: string };
   /** Absent: it belongs to no one cluster. */
   readonly cluster?: string;
   /** Its row in the view of its kind. */
   readonly entity: JsonObject;
-  /** Only of a Shoot; absent with {@link condition}. */
+  /** Absent: it has none, or with {@link condition}. */
   readonly conditions?: readonly ConditionView[];
 }
 

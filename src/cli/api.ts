@@ -131,7 +131,7 @@ export async function connect(context: ApiIo, options: ApiOptions, seconds?: num
     address,
     status: () => call(server, 'status'),
     list: (name, query = {}) => list(`${name}${queryOf(query)}`),
-    view: (name, filter = {}) => list(`views/${encodeURIComponent(name)}${queryOfFilter(filter)}`),
+    view: (name, filter = {}) => list(`views/${encodeURIComponent(name)}${queryOf(filter)}`),
     read: (path) => call(server, pathOf(path)),
     explain: (question) => call(server, `explain${queryOf(question)}`),
     whyNot: (cluster, object) => call(server, `why-not${queryOf({ cluster, object })}`),
@@ -160,15 +160,11 @@ function account(): string {
   }
 }
 
-function queryOf(query: { readonly [name: string]: string | undefined }): string {
-  const known = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+function queryOf(query: { readonly [name: string]: string | readonly string[] | undefined }): string {
+  const known = Object.entries(query).flatMap(([name, values = []]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
+  );
   return known.length === 0 ? '' : `?${new URLSearchParams(known)}`;
-}
-
-function queryOfFilter({ tags = {}, ...texts }: ViewFilter): string {
-  const query = queryOf(texts);
-  const pairs = Object.entries(tags).map(([key, value]) => `tag=${encodeURIComponent(`${key}=${value}`)}`);
-  return pairs.length === 0 ? query : `${query === '' ? '?' : `${query}&`}${pairs.join('&')}`;
 }
 
 async function tokenFrom(file: string | undefined): Promise<string | undefined> {

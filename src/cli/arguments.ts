@@ -56,13 +56,6 @@ export const ipAddress: (text: string) => string = checked((text) =>
   isIP(text) === 0 ? problem('It must be an IP address') : ok(text),
 );
 
-/** Adds a tag `KEY=VALUE` to those before it. */
-export function addTag(text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
-  const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('It must be KEY=VALUE.');
-  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
-}
-
 /** A whole number from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return checked((text) => {

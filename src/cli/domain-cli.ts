@@ -24,6 +24,14 @@ export interface DomainCommand {
   readonly names?: Readonly<Record<string, string>>;
 }
 
+/** An option that limits lists. */
+export interface FilterOption {
+  /** What stands for the value: `<name>`. */
+  readonly value: string;
+  /** Before the names of the lists, in the help. */
+  readonly what: string;
+}
+
 /** What `get` and `explain` show of a domain. */
 export interface DomainViews {
   readonly lists: readonly ListedKind[];
@@ -31,6 +39,8 @@ export interface DomainViews {
   readonly after?: string;
   /** Of `get`. */
   readonly examples: Examples;
+  /** Options of `get` that limit lists of the domain, by name of the filter that views know. */
+  readonly filters?: Readonly<Record<string, FilterOption>>;
   /** Absent: `explain` has nothing of it but its declarations and objects. */
   readonly explain?: {
     /** Sentences about what it explains, for its help. */
@@ -38,6 +48,8 @@ export interface DomainViews {
     readonly examples: Examples;
     /** Statuses as people read them; others are shown as they are. */
     readonly statuses?: Readonly<Record<string, string>>;
+    /** The option for what contains the entities: its name is their {@link EntityKind.parent}. */
+    readonly parent?: { readonly name: string; readonly what: string };
   };
 }
 

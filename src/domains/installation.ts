@@ -2,8 +2,8 @@ import type { AgentAddition, AgentWebhook } from '../compose/manifests/agent-add
 import { domains } from './domains.ts';
 
 /** What the domains add to an installed agent, in their order. */
-export const agentAdditions: readonly AgentAddition[] = await Promise.all(
-  domains.flatMap(({ installed }) => (installed === undefined ? [] : [installed()])),
+export const agentAdditions: readonly (AgentAddition & { readonly name: string })[] = await Promise.all(
+  domains.map(async ({ name, installed }) => ({ name, ...(await installed?.()) })),
 );
 
 const webhooks = agentAdditions.flatMap(({ webhook }) => webhook ?? []);

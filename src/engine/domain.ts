@@ -233,6 +233,8 @@ export interface WhyNotReason {
 export interface EntityKind {
   /** In lower case: as people are told, then other words for it. */
   readonly words: readonly [string, ...string[]];
+  /** What contains them, in one word, if their names are unique in it only: `mesh`. */
+  readonly parent?: string;
   /** Their names are `NAMESPACE/NAME`, and they are also found by `NAME`. */
   readonly isNamespaced?: true;
   /** Names may repeat. */
@@ -244,8 +246,8 @@ export interface EntityKind {
 /** One of an {@link EntityKind}. */
 export interface Entity {
   readonly name: string;
-  /** Absent: it belongs to no mesh. */
-  readonly mesh?: string;
+  /** The name of its {@link EntityKind.parent}. */
+  readonly parent?: string;
   /** Absent: it belongs to no one cluster. */
   readonly cluster?: string;
   /** Absent: it has none, and so neither fields nor conditions. */

@@ -50,13 +50,13 @@ export function createEngine(graph: Graph, domains: readonly Domain[]) {
   const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
   const wired = wireDomains(base, desired, documentWants, among);
   const wanted = wireWants(base, documentWants, wired);
-  const { proofs, limits, safeMode, collisions, unproven, leaving, documentsByFile, ...output } = wireOutputs(
+  const { proofs, limits, safeMode, collisions, unproven, leaving, documentsByFile, lost, ...output } = wireOutputs(
     base,
     desired,
     wired,
     wanted,
   );
-  const status = wireStatus(base, desired, wired, wanted, { ...output, safeMode });
+  const status = wireStatus(base, desired, wired, { ...output, safeMode, lost });
   const { clusters, declarations, documents, policy, placements, placementIndexes, assignments } = desired;
   const { stageTallies, progress, statuses, readers, deadlines, reported: reportedDomains } = status;
   const declared = { documents, declarations, clusters, policy, placements, assignments };
@@ -177,7 +177,7 @@ function wireDesired({ graph, inputs }: Base, among: readonly Domain[]) {
   const accepts = joinAccepts(among.map((domain) => domain.accepts));
   const judges = merged<unknown>(
     'judge of declarations',
-    among.map((domain) => domain.judges),
+    among.map(({ name, judges }) => [name, judges]),
   ) as DeclarationJudges;
   const rights = deriveRights(graph, inputs.sources);
   const documents = deriveDocuments(graph, inputs.files, rights, judges);
@@ -292,19 +292,20 @@ function wireOutputs(
     barred: wired.flatMap(({ parts: { makes } }) => (makes?.barred ?? []).map((each) => indexBarred(graph, each))),
   };
   const targets = deriveTargets(graph, clusters, inputs.agents);
-  const domainOrder = wired.map(({ domain }) => domain.name);
-  const live = { safeMode, liveReads, collisions, domainOrder };
-  const decisions = deriveDecisions(graph, { ...inputs, ...live, candidates, clusters, targets, proofs, refused });
+  const electorate = { ...inputs, candidates, proofs, domainOrder: wired.map(({ domain }) => domain.name) };
+  const live = { safeMode, liveReads, collisions };
+  const decisions = deriveDecisions(graph, { ...electorate, ...live, clusters, targets, refused });
   const limits = deriveGuardLimits(graph, inputs.fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, candidates, decisions, clusters, limits });
   const attempts = deriveAttempts(graph, { ...inputs, unsettled: indexUnsettled(graph, inputs.results) });
   const tries = [attempts, ...wired.flatMap(({ parts }) => parts.makes?.tries?.of ?? [])];
   const outputs = deriveOutputs(graph, decisions, guards, tries);
   const pending = derivePending(graph, outputs, inputs.ledger);
+  const lost = deriveLostWants(graph, electorate, outputs);
   const { documentsByFile } = refused;
   const { unproven, leaving } = guards;
   const judged = { limits, unproven, leaving };
-  return { ...judged, proofs, safeMode, targets, decisions, outputs, pending, collisions, documentsByFile };
+  return { ...judged, proofs, safeMode, targets, decisions, outputs, pending, collisions, documentsByFile, lost };
 }
 
 /** The progress of the outputs, and the statuses of declarations. */
@@ -312,8 +313,7 @@ function wireStatus(
   { graph, inputs }: Base,
   { declarations, clusters, placements, placementIndexes }: Desired,
   wired: readonly WiredDomain[],
-  { candidates }: ReturnType<typeof wireWants>,
-  { outputs, safeMode }: Pick<ReturnType<typeof wireOutputs>, 'outputs' | 'safeMode'>,
+  { outputs, safeMode, lost }: Pick<ReturnType<typeof wireOutputs>, 'outputs' | 'safeMode' | 'lost'>,
 ) {
   const progress = deriveProgress(graph, outputs, inputs);
   const progressBySubject = indexProgress(graph, progress);
@@ -331,7 +331,6 @@ function wireStatus(
     derivePlacementStatuses(graph, placements, tallies),
     ...reported.flatMap(({ report }) => report.statuses ?? []),
   ];
-  const lost = deriveLostWants(graph, candidates, outputs, inputs.ledger);
   const statuses = deriveStatuses(graph, declarations, inputs.files, statusParts, lost.bySubject);
   const stageTallies = createTallies(graph, { placements, placementIndexes, progress, progressBySubject, tallies });
   const parts = [...statusParts, ...deadlineParts, lost.lost];

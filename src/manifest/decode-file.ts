@@ -318,7 +318,7 @@ const OWN_GROUP = 'fleetrelay.dev';
 const OWN_KINDS: readonly string[] = engineKindIds.filter((id) => engineKinds[id].group === OWN_GROUP).sort();
 
 /** The kinds with Kuma's flat form. */
-const UNIVERSAL_KINDS = engineKindIds.filter((id) => engineKinds[id].hasUniversalForm);
+const UNIVERSAL_KINDS = engineKindIds.filter((id) => engineKindRow(id).universal !== undefined);
 
 function readDocument(document: JsonValue, decoders: Decoders): DocumentReading {
   if (!isJsonObject(document)) {
@@ -370,11 +370,11 @@ function readUniversal(type: string, document: JsonObject, decoders: Decoders): 
 
 function readDeclaration(id: EngineKind, document: JsonObject, decoders: Decoders): DocumentReading {
   const decoded: Decoded<DeclarationValues[EngineKind]> = decoders[id](document);
-  const { problems, metadata, value, mesh } = decoded;
+  const { problems, metadata, value } = decoded;
   if (metadata === undefined) return { problems };
-  const { namespace = '', name } = metadata;
+  const { namespace = '', name, parent } = metadata;
   const { group, kind } = engineKinds[id];
-  const identity = `${group}/${kind}/${namespace}/${name}${mesh === undefined ? '' : `@${mesh}`}`;
+  const identity = `${group}/${kind}/${namespace}/${name}${parent === undefined ? '' : `@${parent}`}`;
   if (value === undefined || !isReadable(problems)) return { identity, problems };
   const key = declarationKey(id, { ...metadata, namespace });
   // Each decoder makes the value of its kind.

@@ -1,5 +1,5 @@
 import type { FindingReason } from '../model/fleet/diagnostic.ts';
-import { engineKindIds, engineKinds } from '../model/fleet/engine-kinds.ts';
+import { engineKindIds, engineKindRow, engineKinds } from '../model/fleet/engine-kinds.ts';
 import type { FieldPath } from '../model/text/field-path.ts';
 import {
   isJsonObject,
@@ -273,7 +273,7 @@ function notAManifest(what: string): FieldProblem {
 
 /** The types of Kuma's flat form that are read. */
 const FLAT_TYPES: readonly string[] = engineKindIds
-  .filter((id) => engineKinds[id].hasUniversalForm)
+  .filter((id) => engineKindRow(id).universal !== undefined)
   .map((id) => engineKinds[id].kind);
 
 /** Whether a document looks like a resource of Kuma in its flat form. */

@@ -20,8 +20,8 @@ const MAX_OBJECT = 700;
 const MAX_PART = 1_000;
 const MAX_REF = 250;
 const MAX_NAME = 200;
-const MAX_MESH = 253;
-const MAX_TAG = 1_000;
+const MAX_PARENT = 253;
+const MAX_FILTER = 1_000;
 const DEFAULT_ENTRIES = 100;
 const MAX_ENTRIES = 10_000;
 const DEFAULT_DELTAS = 20;
@@ -82,12 +82,12 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     return elsewhere === undefined ? context.json({ items: api.removals() }) : reply(context, elsewhere);
   });
   routes.get('/views/:name', (context) => {
-    const asked = textsOf(context.req.query(), {}, { mesh: MAX_MESH, cluster: MAX_CLUSTER, tag: MAX_TAG });
-    if (!asked.ok) return refuse(context, 'Invalid', asked.problem);
-    const { tag: _, ...texts } = asked.value;
-    const tags = tagsOf(context.req.queries('tag') ?? []);
-    if (tags === undefined) return refuse(context, 'Invalid', 'tag must be KEY=VALUE');
-    const answer = api.view(context.req.param('name'), { ...texts, ...tags });
+    const filter = context.req.queries();
+    for (const [name, values] of Object.entries(filter)) {
+      const wrong = values.map((value) => textOf(name, value, MAX_FILTER)).find((text) => !text.ok);
+      if (wrong?.ok === false) return refuse(context, 'Invalid', wrong.problem);
+    }
+    const answer = api.view(context.req.param('name'), filter);
     return answer.ok ? context.json({ items: answer.value }) : reply(context, answer);
   });
   for (const { path, answer } of api.questions) {
@@ -122,7 +122,7 @@ function explanations(routes: Hono<ApiEnv>, api: ServerApi): void {
     const asked = textsOf(
       context.req.query(),
       { object: MAX_OBJECT },
-      { cluster: MAX_CLUSTER, mesh: MAX_MESH, part: MAX_PART },
+      { cluster: MAX_CLUSTER, parent: MAX_PARENT, part: MAX_PART },
     );
     if (!asked.ok) return refuse(context, 'Invalid', asked.problem);
     const { object = '', ...rest } = asked.value;
@@ -164,15 +164,6 @@ function explanations(routes: Hono<ApiEnv>, api: ServerApi): void {
 async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   for await (const text of texts) yield encoder.encode(text);
-}
-
-/** Tags as `KEY=VALUE`; undefined: one of them is none. */
-function tagsOf(written: readonly string[]): { readonly tags?: Readonly<Record<string, string>> } | undefined {
-  const pairs = written.map((text) => /^([^=]+)=(.*)$/s.exec(text));
-  if (pairs.includes(null)) return undefined;
-  return pairs.length === 0
-    ? {}
-    : { tags: Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? ''])) };
 }
 
 /** The names in the path. */

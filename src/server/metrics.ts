@@ -69,6 +69,11 @@ export interface ServerMetrics {
 /** The streams of one agent. */
 type Client = RelayServerStats['clients'][number];
 
+/** A metric of a domain, and what it shows of the figures that the domain has while it runs. */
+export interface DomainMetric<Figures> extends MetricDefinition {
+  read(figures: Figures): Reading;
+}
+
 /** The value of a metric without labels, or samples: the values of the labels, then the value of the metric. */
 export type Reading = number | boolean | Iterable<readonly (string | number | boolean)[]>;
 

@@ -41,7 +41,10 @@ export interface ResourceRef {
 
 /** What the streams of ADS need. */
 interface AdsDeps extends Pick<StreamDeps, 'counts' | 'limits' | 'clock'> {
-  /** The types that are served: there is no resource of any other one. */
+  /**
+   * The types that are served, in the order in which a stream is sent what is due: for Envoy what is referred to comes last, so
+   * clusters, endpoints, listeners, routes. There is no resource of any other type.
+   */
   readonly types: readonly Resources[];
   readonly scopeOf: (node: string) => string;
   /** A stream is open. Returns the function that says that it has ended, and why. */
@@ -134,7 +137,7 @@ function openSession(
   const scope = deps.scopeOf(node);
   const types = new Map<string, Subscription>();
   const closed = deps.opened(node);
-  const wake = createWriter(call, slices, responsesOf(deps, scope, types));
+  const wake = createWriter(call, slices, responsesOf(deps, scope, types, [...served.keys()]));
   return {
     received: (request) => {
       if (request.resourceNames.length > deps.limits.resources) return TOO_MANY;
@@ -194,6 +197,7 @@ function responsesOf(
   { counts }: AdsDeps,
   scope: string,
   types: ReadonlyMap<string, Subscription>,
+  order: readonly string[],
 ): () => Uint8Array | undefined {
   let nonces = 0;
   const sent = (to: Subscription, nonce: string): void => {
@@ -213,7 +217,7 @@ function responsesOf(
     const changed = takeChanged(to, resources, scope);
     const [first] = changed;
     if (first === undefined) return undefined;
-    counts.push('sent');
+    counts.push(to.type, 'sent');
     if (changed.length > 1) {
       const version = sha256(changed.map(({ name, version }) => `${name} ${version}`).join('\n')).slice(0, 16);
       return respond(
@@ -227,8 +231,9 @@ function responsesOf(
   };
   return () => {
     for (const to of types.values()) if (to.isEmptyDue) return respond(to, sha256('').slice(0, 16), []);
-    for (const to of types.values()) {
-      const response = to.served && to.isAnswered ? changes(to, to.served.resources) : undefined;
+    for (const type of order) {
+      const to = types.get(type);
+      const response = to?.served && to.isAnswered ? changes(to, to.served.resources) : undefined;
       if (response !== undefined) return response;
     }
     return undefined;
@@ -288,12 +293,12 @@ function replaceNames({ names, due, sent, held }: Subscription, asked: readonly 
 /** Counts the answer to a response. */
 function noteAnswer(
   { counts }: AdsDeps,
-  { nonce, isAnswered, served }: Subscription,
+  { type, nonce, isAnswered, served }: Subscription,
   node: string,
   { responseNonce, errorDetail }: DiscoveryRequest,
 ): void {
   if (isAnswered || responseNonce !== nonce || served === undefined) return;
-  counts.push(errorDetail === undefined ? 'accepted' : 'rejected');
+  counts.push(type, errorDetail === undefined ? 'accepted' : 'rejected');
   served.resources.rejected(node, errorDetail?.message.slice(0, 1_000));
 }
 

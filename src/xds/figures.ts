@@ -1,26 +1,28 @@
-import type { XdsFigures } from '../model/fleet/xds-figures.ts';
-
+/** What became of responses and streams since the start of the process. */
 export type XdsCounts = ReturnType<typeof createXdsCounts>;
 
-/** Counts for {@link XdsFigures}. */
+/** A number by constant name. */
+export type Tally = ReadonlyMap<string, number>;
+
 export function createXdsCounts() {
-  const hdsReports = new Map<string, number>();
-  const edsPushes = new Map<string, number>();
+  const pushes = new Map<string, Map<string, number>>();
   const refusals = new Map<string, number>();
-  let hdsStreams = 0;
-  const add = (counts: Map<string, number>, what: string): void => {
-    counts.set(what, (counts.get(what) ?? 0) + 1);
-  };
   return {
-    hdsOpened: (): void => {
-      hdsStreams += 1;
+    /** A response with resources of a type was sent, or answered. */
+    push: (type: string, result: 'sent' | 'accepted' | 'rejected'): void => {
+      const ofType = pushes.get(type) ?? new Map<string, number>();
+      pushes.set(type, ofType);
+      addTo(ofType, result);
     },
-    hdsEnded: (): void => {
-      hdsStreams -= 1;
-    },
-    report: (result: 'changed' | 'unchanged' | 'superseded' | 'malformed'): void => add(hdsReports, result),
-    push: (result: 'sent' | 'accepted' | 'rejected'): void => add(edsPushes, result),
-    refused: (reason: string): void => add(refusals, reason),
-    figures: (): XdsFigures => ({ hdsStreams, hdsReports, edsPushes, refusals }),
+    /** A stream was refused, for a constant reason. */
+    refused: (reason: string): void => addTo(refusals, reason),
+    /** Responses to resources of a type, by result. */
+    pushes: (type: string): Tally => pushes.get(type) ?? new Map(),
+    refusals: (): Tally => refusals,
   };
+}
+
+/** Counts one more of a name. */
+export function addTo(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }

@@ -119,10 +119,15 @@ function statusesOf(
 // The server: a record in the store, an act of the API, and a metric.
 const colourRecords: SharedRecord = { prefix: 'banners/', shape: fields({ colour: isText }) };
 
-export const bannersServer: ServerPart = {
+export const bannersServer: ServerPart<number> = {
   records: [colourRecords],
-  metrics: [{ name: 'fleetrelay_coloured_banners', type: 'gauge', labels: [], help: 'Banners with a colour.' }],
-  create: (core): RunningPart => {
+  metrics: [
+    {
+      ...{ name: 'fleetrelay_coloured_banners', type: 'gauge', labels: [], help: 'Banners with a colour.' },
+      read: (coloured: number) => coloured,
+    },
+  ],
+  create: (core): RunningPart<number> => {
     const input = core.engine.reported(bannersEngine)?.parts.colours;
     if (input === undefined) throw new Error('the engine was made without banners');
     const colours = createSharedInput(core, colourRecords, {
@@ -135,7 +140,7 @@ export const bannersServer: ServerPart = {
     };
     return {
       acts: [{ path: '/banners/:name', needed: { colour: 20 }, run: set }],
-      samples: () => new Map([['fleetrelay_coloured_banners', [...colours.entries()].length]]),
+      figures: () => [...colours.entries()].length,
       stop: colours.follow(),
     };
   },

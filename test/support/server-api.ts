@@ -13,6 +13,7 @@ import { SHOOT_ACTS } from '../../src/domains/care/runtime/operate-shoot.ts';
 import { RENEW_DATAPLANE_TOKEN } from '../../src/domains/health/compose/server.ts';
 import { diagnosticOf } from '../../src/model/fleet/diagnostic.ts';
 import { durableAlready } from '../../src/model/fleet/receipt.ts';
+import { isWanted } from '../../src/model/fleet/view-filter.ts';
 import type { PeopleApi } from '../../src/server/people-api.ts';
 import { EMPTY_PLAN } from './cli.ts';
 
@@ -165,7 +166,7 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
           ],
     view: (name, { cluster }) =>
       name === 'drift'
-        ? { ok: true, value: cluster === undefined || cluster === 'west' ? [driftRow] : [] }
+        ? { ok: true, value: isWanted(cluster, 'west') ? [driftRow] : [] }
         : name === 'mirrored-services'
           ? { ok: true, value: [{ service: 'Service/web/shop', from: 'east', to: 'west', mirror: 'shared' }] }
           : { ok: false, kind: 'notFound', message: `there is no view "${name}"; there are mirrored-services` },
@@ -185,7 +186,7 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
     elsewhere: () => undefined,
     removals: () => fleet.heldRemovals,
     diagnostics: () => fleet.diagnostics,
-    explain: async ({ cluster = '', object, part, mesh = 'default' }) => {
+    explain: async ({ cluster = '', object, part, parent: mesh = 'default' }) => {
       if (object === 'service/postgres') return { ok: true, value: explainedService(mesh) };
       if (object === 'Placement/shop') return { ok: true, value: explainedPlacement(part) };
       return object === 'ConfigMap/web/settings'
@@ -381,7 +382,7 @@ function replaced(clusters: FleetView['clusters'], cluster: string, released: bo
 function explainedService(mesh: string): EntityExplanation {
   return {
     object: 'service/postgres',
-    mesh,
+    parent: { kind: 'mesh', name: mesh },
     message: '0 of 1 data plane online',
     entity: { mesh, name: 'postgres', status: 'offline' },
     because: [

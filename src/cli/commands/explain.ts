@@ -39,9 +39,13 @@ function statusText(status: string): string {
   return EXPLAINED.flatMap(({ statuses }) => statuses?.[status] ?? [])[0] ?? status;
 }
 
+/** The options that name what contains an entity. */
+const PARENTS = EXPLAINED.flatMap(({ parent }) => parent ?? []);
+
 interface Flags extends ApiOptions {
-  readonly mesh?: string;
   readonly whyNot?: true;
+  /** Of {@link PARENTS}. */
+  readonly [parent: string]: unknown;
 }
 
 /** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: the origin, down to file and line. */
@@ -61,7 +65,6 @@ export function explainCommand(context: CliContext): CliCommand {
       'name of a cluster, unless the server reads the kind; the object; a field such as spec.replicas, or a condition such as Ready',
     )
     .option('--why-not', 'why the object is not in the cluster, or not as it is declared, and what to do')
-    .option('--mesh <name>', 'the mesh of the service or data plane, if several have one of this name')
     .examples([
       ['fleetrelay explain east deploy/web/frontend', 'an object of the cluster "east", in the namespace "web"'],
       ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
@@ -72,12 +75,14 @@ export function explainCommand(context: CliContext): CliCommand {
       ['fleetrelay explain FR2003', 'what the code of a finding means, with an example; needs no server'],
       ['fleetrelay explain UnknownField', 'the same by the reason of the finding'],
     ]);
-  return withApiOptions(command).answers(async ({ mesh, whyNot, ...flags }: Flags, words: readonly string[]) => {
+  for (const { name, what } of PARENTS) command.option(`--${name} <name>`, what);
+  return withApiOptions(command).answers(async ({ whyNot, ...flags }: Flags, words: readonly string[]) => {
     if (whyNot === true) return whyNotAnswer(await connect(context, flags), questionOf(words));
     const [code = ''] = words;
     const page = words.length === 1 ? await (await import('../rule-pages.ts')).ruleAnswer(code) : undefined;
     if (page !== undefined) return page;
-    const question = { ...questionOf(words), mesh };
+    const parent = PARENTS.map(({ name }) => flags[name]).find((name) => typeof name === 'string');
+    const question = { ...questionOf(words), parent };
     const api = await connect(context, flags);
     const explanation = await api.explain(question).catch(async (error: unknown) => {
       throw await withHistory(api, question, error);
@@ -157,10 +162,10 @@ const FOUND: Readonly<Record<FieldView['found'], string>> = {
 /** Where the subject is, and its state. */
 function headOf(explanation: Explanation): { readonly where: string; readonly state: string } {
   if ('entity' in explanation) {
-    const { mesh, cluster, entity } = explanation;
+    const { parent, cluster, entity } = explanation;
     const stale = entity.stale === true ? ' (stale)' : '';
     const places = [
-      ...(mesh === undefined ? [] : [`mesh ${mesh}`]),
+      ...(parent === undefined ? [] : [`${parent.kind} ${parent.name}`]),
       ...(cluster === undefined ? [] : [`cluster ${cluster}`]),
     ];
     return {

@@ -3,7 +3,7 @@ import type { ClusterName } from '../../model/fleet/ids.ts';
 import type { LabelSelector } from '../../model/objects/label-selector.ts';
 import { printable } from '../../model/text/printable.ts';
 import { given } from '../../model/values/given.ts';
-import { addTag, clusterName, labelSelector, namespaceName } from '../arguments.ts';
+import { clusterName, labelSelector, namespaceName } from '../arguments.ts';
 import type { CliContext } from '../cli-context.ts';
 import { type CliCommand, type Examples, newCommand } from '../command.ts';
 import { domainViews } from '../domain-views.ts';
@@ -18,11 +18,16 @@ interface Flags {
   readonly allNamespaces?: true;
   readonly selector?: { readonly text: string; readonly parsed: LabelSelector };
   readonly cluster?: ClusterName;
-  readonly mesh?: string;
-  readonly tag?: Readonly<Record<string, string>>;
   readonly watch?: true;
   readonly output: string;
+  /** Of domains, by {@link FILTERS}. */
+  readonly [filter: string]: unknown;
 }
+
+/** The filters of domains. */
+const FILTERS = domainViews.flatMap(({ filters = {} }) =>
+  Object.entries(filters).map(([name, row]) => ({ name, ...row })),
+);
 
 const EXAMPLES: Examples = [
   ['fleetrelay get', 'the kinds that can be listed'],
@@ -38,81 +43,72 @@ const EXAMPLES: Examples = [
 
 /** `fleetrelay get [KIND] [NAME...]`: lists one kind of thing that the server knows. */
 export function getCommand(context: CliContext): CliCommand {
-  return (
-    newCommand('get', context)
-      .summary('list clusters, outputs, sources, held removals and all else that the server knows')
-      .description(
-        'Lists things of one kind as the server knows them; without a kind it lists the kinds. KIND is the plural, the singular, or a kind of Kubernetes such as deploy, which stands for the outputs of that kind. KIND/NAME is as good as KIND NAME.',
-      )
-      // The choices are for completion only: `wantedBy` knows more words.
-      .addArgument(
-        new Argument('[kind]', 'what to list').choices(LISTED_KINDS.map(({ name }) => name)).argParser((kind) => kind),
-      )
-      .argument('[name...]', 'only those with one of these names; an output is KIND/NAME or KIND/NAMESPACE/NAME')
-      .option('-n, --namespace <name>', `only what is in this namespace (${kindsWith('namespace')})`, namespaceName)
-      .option('-A, --all-namespaces', 'what is in any namespace; the default')
-      .option(
-        '-l, --selector <labels>',
-        `only what has these labels, as KEY=VALUE,KEY!=VALUE,KEY in (A,B) (${kindsWith('selector')})`,
-        labelSelector,
-      )
-      .option('--cluster <name>', `only what belongs to this cluster (${kindsWith('cluster')})`, clusterName)
-      .option('--mesh <name>', `only what belongs to this mesh (${kindsWith('mesh')})`)
-      .option(
-        '--tag <key=value>',
-        `only what an inbound with this tag serves; repeated: one inbound has them all (${kindsWith('tags')})`,
-        addTag,
-      )
-      .option('-w, --watch', 'go on, and print what is new or has changed')
-      .examples(EXAMPLES)
-      .asks(async (api, flags: Flags, first: string | undefined, words: readonly string[]): Promise<CommandAnswer> => {
-        if (first === undefined) {
-          refuseUsage([
-            [Object.keys(filterOf(flags)).length > 0 || flags.watch === true, 'name a kind first', KINDS_HINT],
-          ]);
-          return kindsAnswer();
-        }
-        const wanted = wantedBy(first, words);
-        const filter = filterOf(flags);
-        refuseFilters(wanted.kind, flags, filter);
-        const { output, watch = false } = flags;
-        return showList(context, api, { ...wanted, filter, output, watch, none: none(wanted, flags) });
-      }, NAME_FORMATS)
-  );
+  const command = newCommand('get', context)
+    .summary('list clusters, outputs, sources, held removals and all else that the server knows')
+    .description(
+      'Lists things of one kind as the server knows them; without a kind it lists the kinds. KIND is the plural, the singular, or a kind of Kubernetes such as deploy, which stands for the outputs of that kind. KIND/NAME is as good as KIND NAME.',
+    )
+    // The choices are for completion only: `wantedBy` knows more words.
+    .addArgument(
+      new Argument('[kind]', 'what to list').choices(LISTED_KINDS.map(({ name }) => name)).argParser((kind) => kind),
+    )
+    .argument('[name...]', 'only those with one of these names; an output is KIND/NAME or KIND/NAMESPACE/NAME')
+    .option('-n, --namespace <name>', `only what is in this namespace (${kindsWith('namespace')})`, namespaceName)
+    .option('-A, --all-namespaces', 'what is in any namespace; the default')
+    .option(
+      '-l, --selector <labels>',
+      `only what has these labels, as KEY=VALUE,KEY!=VALUE,KEY in (A,B) (${kindsWith('selector')})`,
+      labelSelector,
+    )
+    .option('--cluster <name>', `only what belongs to this cluster (${kindsWith('cluster')})`, clusterName);
+  for (const { name, value, what } of FILTERS) {
+    const added = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+    command.option(`--${name} ${value}`, `${what} (${kindsWith(name)})`, added);
+  }
+  return command
+    .option('-w, --watch', 'go on, and print what is new or has changed')
+    .examples(EXAMPLES)
+    .asks(async (api, flags: Flags, first: string | undefined, words: readonly string[]): Promise<CommandAnswer> => {
+      if (first === undefined) {
+        refuseUsage([
+          [Object.keys(filterOf(flags)).length > 0 || flags.watch === true, 'name a kind first', KINDS_HINT],
+        ]);
+        return kindsAnswer();
+      }
+      const wanted = wantedBy(first, words);
+      const filter = filterOf(flags);
+      refuseFilters(wanted.kind, flags, filter);
+      const { output, watch = false } = flags;
+      return showList(context, api, { ...wanted, filter, output, watch, none: none(wanted, flags) });
+    }, NAME_FORMATS);
 }
 
 const KINDS_HINT = '`fleetrelay get` lists the kinds';
 
-function filterOf({ namespace, selector, cluster, mesh, tag }: Flags): ListFilter {
+function filterOf(flags: Flags): ListFilter {
+  const { namespace, selector, cluster } = flags;
+  const own = FILTERS.flatMap(({ name }) => (flags[name] === undefined ? [] : [[name, flags[name]]]));
   return {
     ...given({ namespace }),
     ...(selector === undefined ? {} : { selector: selector.parsed }),
-    ...given({ cluster, mesh, tags: tag }),
+    ...given({ cluster }),
+    ...(own.length === 0 ? {} : { own: Object.fromEntries(own) }),
   };
 }
 
-/** The option of each member of a filter. */
-const OPTIONS: Readonly<Record<keyof ListFilter, string>> = {
-  namespace: '--namespace',
-  selector: '--selector',
-  cluster: '--cluster',
-  mesh: '--mesh',
-  tags: '--tag',
-};
-
 function refuseFilters(kind: ListedKind, { namespace, allNamespaces }: Flags, filter: ListFilter): void {
-  const given = Object.keys(filter) as (keyof ListFilter)[];
-  const wrong = given.find((name) => !kind.filters.includes(name));
+  const { own = {}, ...others } = filter;
+  const wrong = Object.keys({ ...others, ...own }).find((name) => !kind.filters.includes(name));
   const hint = wrong === undefined ? '' : `it applies to ${kindsWith(wrong)}`;
   refuseUsage([
     [namespace !== undefined && allNamespaces === true, '--namespace and --all-namespaces exclude each other'],
-    [wrong !== undefined, `${wrong === undefined ? '' : OPTIONS[wrong]} does not apply to ${kind.name}`, hint],
+    [wrong !== undefined, `--${wrong} does not apply to ${kind.name}`, hint],
   ]);
 }
 
-/** The names of the kinds that a member of a filter limits. */
-function kindsWith(member: keyof ListFilter): string {
-  return LISTED_KINDS.filter(({ filters }) => filters.includes(member))
+/** The names of the kinds that a filter limits. */
+function kindsWith(filter: string): string {
+  return LISTED_KINDS.filter(({ filters }) => filters.includes(filter))
     .map(({ name }) => name)
     .join(', ');
 }
@@ -130,14 +126,15 @@ function kindsAnswer(): CommandAnswer {
 }
 
 /** Says that a list is empty, and which filters it has. */
-function none({ kind, words }: Wanted, { namespace, selector, cluster, mesh, tag = {} }: Flags): string {
+function none({ kind, words }: Wanted, flags: Flags): string {
+  const { namespace, selector, cluster } = flags;
+  const { own = {} } = filterOf(flags);
   const filters = [
     ...words,
     ...(namespace === undefined ? [] : [`--namespace ${namespace}`]),
     ...(selector === undefined ? [] : [`--selector ${selector.text}`]),
-    ...(mesh === undefined ? [] : [`--mesh ${mesh}`]),
     ...(cluster === undefined ? [] : [`--cluster ${cluster}`]),
-    ...Object.entries(tag).map(([key, value]) => `--tag ${key}=${value}`),
+    ...Object.entries(own).flatMap(([name, values = []]) => values.map((value) => `--${name} ${value}`)),
   ];
   return filters.length === 0 ? `no ${kind.many}` : `no ${kind.many} match ${filters.map(printable).join(' ')}`;
 }

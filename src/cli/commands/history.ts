@@ -142,7 +142,7 @@ async function driftOf(
   { cluster, since }: { readonly cluster: ClusterName; readonly since: number | undefined },
   name: ObjectName | undefined,
 ): Promise<readonly JsonObject[]> {
-  const rows = await api.view('drift', { cluster });
+  const rows = await api.view('drift', { cluster: [cluster] });
   return rows.filter(({ time, object }) => {
     const isLate = since === undefined || (parseRfc3339(textOf(time)) ?? 0) >= since;
     return isLate && (name === undefined || isOfName(textOf(object), name));

@@ -2,15 +2,17 @@ import type { ViewFilter } from '../../model/fleet/view-filter.ts';
 import { type LabelSelector, matchesLabels } from '../../model/objects/label-selector.ts';
 import { suggestion } from '../../model/text/messages.ts';
 import { printable } from '../../model/text/printable.ts';
-import { given } from '../../model/values/given.ts';
 import type { Api } from '../api.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import type { Column } from '../output.ts';
 
 /** Limits a list. */
-export interface ListFilter extends ViewFilter {
+export interface ListFilter {
   readonly namespace?: string;
   readonly selector?: LabelSelector;
+  readonly cluster?: string;
+  /** Filters of domains, by name. */
+  readonly own?: ViewFilter;
 }
 
 /** A row of any list. */
@@ -27,8 +29,8 @@ export interface ListedRow {
 
 /** A kind of thing that a server lists, as {@link listedKind} makes it. */
 export interface ListedKind extends KindNames {
-  /** The members of a filter that limit it. */
-  readonly filters: readonly (keyof ListFilter)[];
+  /** The names of the filters that limit it. */
+  readonly filters: readonly string[];
   readonly columns: readonly Column<ListedRow>[];
   /** Asks for the rows that the filter and one of the words select. Rejects if a word selects none, unless that `isFine`. */
   readonly ask: (
@@ -60,8 +62,8 @@ interface KindSpec<Row> extends Omit<KindNames, 'one' | 'many'> {
   readonly one?: string;
   /** Absent: `name`. */
   readonly many?: string;
-  /** The members of a filter that the server, or `ask`, obeys. */
-  readonly asked?: readonly (keyof ViewFilter)[];
+  /** The names of the filters that the server, or `ask`, obeys. */
+  readonly asked?: readonly string[];
   readonly columns: readonly Column<Row>[];
   readonly ask: (api: Api, filter: ListFilter) => Promise<readonly Row[]>;
   readonly nameOf: (row: Row) => string;
@@ -99,7 +101,7 @@ export function listedKind<Row>(spec: KindSpec<Row>): ListedKind {
   });
   return {
     ...names,
-    filters: [...new Set([...asked, ...(Object.keys(own) as (keyof ListFilter)[])])],
+    filters: [...new Set([...asked, ...Object.keys(own)])],
     columns: columns.map((column, at) => ({ ...column, text: ({ cells }) => cells[at] ?? '' })),
     ask: async (api, filter, asking, isFine = false) => {
       const rows = (await spec.ask(api, filter)).filter((row) => isLeft(row, filter));
@@ -109,8 +111,8 @@ export function listedKind<Row>(spec: KindSpec<Row>): ListedKind {
 }
 
 /** The part of a filter that a view of the server knows. */
-export function asView({ mesh, cluster, tags }: ListFilter): ViewFilter {
-  return { ...given({ mesh, cluster, tags }) };
+export function asView({ cluster, own }: ListFilter): ViewFilter {
+  return { ...own, ...(cluster === undefined ? {} : { cluster: [cluster] }) };
 }
 
 function namedRows<Row>(

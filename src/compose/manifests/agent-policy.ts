@@ -12,11 +12,11 @@ export const POLICY_KIND = 'ValidatingAdmissionPolicy';
 /** The Namespace of the management server in the manifests of `deploy/`. */
 export const SERVER_NAMESPACE = 'fleetrelay-server';
 
-const POLICIES = agentAdditions.flatMap(({ policy }) => policy ?? []);
+const POLICIES = agentAdditions.flatMap(({ name, policy }) => (policy === undefined ? [] : [{ name, ...policy }]));
 /** What an agent may write in protected Namespaces all the same: variables and their expressions. */
 const PERMITTED: Readonly<Record<string, string>> = merged(
   'permission',
-  POLICIES.map(({ permitted }) => permitted),
+  POLICIES.map(({ name, permitted }) => [name, permitted]),
 );
 /** The ConfigMaps of domains in the agent's namespace. */
 const RECORDS = agentAdditions.flatMap(({ records = {} }) => Object.keys(records));
@@ -128,7 +128,10 @@ function variables(namespaces: readonly string[], webhookSecret: string | undefi
   const later = {
     reachesSystem: `authorizer.group('apps').resource('deployments').namespace('${KUBE_SYSTEM}').check('create').allowed()`,
   };
-  return merged('variable of the policy', [own, PERMITTED, later, ...POLICIES.map((policy) => policy.variables)]);
+  return merged('variable of the policy', [
+    ...[own, PERMITTED, later].map((each) => ['fleetrelay', each] as const),
+    ...POLICIES.map(({ name, variables }) => [name, variables] as const),
+  ]);
 }
 
 function isNot(group: string, resources: readonly string[]): string {

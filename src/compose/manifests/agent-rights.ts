@@ -70,27 +70,30 @@ export const KUBE_SYSTEM = 'kube-system';
 
 /** What the choices of the person who installs an agent add; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
 const CHOICES: Readonly<Record<string, RoleRights>> = merged('choice of rights', [
-  {
-    secrets: {
-      whereWritable: rulesOf(
-        `apply | core | secrets | Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of these Namespaces, though it asks only for those with the label of its fleet.`,
-      ),
+  [
+    'fleetrelay',
+    {
+      secrets: {
+        whereWritable: rulesOf(
+          `apply | core | secrets | Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of these Namespaces, though it asks only for those with the label of its fleet.`,
+        ),
+      },
+      rbac: {
+        whereWritable: rulesOf(
+          `apply | rbac.authorization.k8s.io | rolebindings roles | Applied roles and bindings. Without \`escalate\` and \`bind\`: the API server lets the agent grant only what it may do itself.`,
+        ),
+        everywhere: rulesOf(
+          `apply | rbac.authorization.k8s.io | clusterrolebindings clusterroles | The same for the whole cluster. The policy refuses them to an agent that may write in all Namespaces.`,
+        ),
+      },
+      crds: {
+        everywhere: rulesOf(
+          `apply | apiextensions.k8s.io | customresourcedefinitions | Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").`,
+        ),
+      },
     },
-    rbac: {
-      whereWritable: rulesOf(
-        `apply | rbac.authorization.k8s.io | rolebindings roles | Applied roles and bindings. Without \`escalate\` and \`bind\`: the API server lets the agent grant only what it may do itself.`,
-      ),
-      everywhere: rulesOf(
-        `apply | rbac.authorization.k8s.io | clusterrolebindings clusterroles | The same for the whole cluster. The policy refuses them to an agent that may write in all Namespaces.`,
-      ),
-    },
-    crds: {
-      everywhere: rulesOf(
-        `apply | apiextensions.k8s.io | customresourcedefinitions | Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").`,
-      ),
-    },
-  },
-  ...agentAdditions.map(({ choices }) => choices),
+  ],
+  ...agentAdditions.map(({ name, choices }) => [name, choices] as const),
 ]);
 
 /** More than an agent may do by itself; each is the choice of the person who installs it. */
@@ -109,9 +112,9 @@ export const WEBHOOK_ROLE = 'webhook';
 
 /** All roles that an agent can have, by what follows {@link AGENT_NAME} in their names. */
 export const ROLES: Readonly<Record<string, RoleRights>> = merged('role of an agent', [
-  BASE_ROLES,
-  CHOICES,
-  { [WEBHOOK_ROLE]: agentWebhook?.rights ?? {} },
+  ['every agent', BASE_ROLES],
+  ['a choice', CHOICES],
+  ['the webhook', { [WEBHOOK_ROLE]: agentWebhook?.rights ?? {} }],
 ]);
 
 /** To elect a leader by one Lease. The `create` of a POST cannot be tied to its name. */

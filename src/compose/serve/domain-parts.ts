@@ -1,7 +1,8 @@
 import { merged } from '../../model/values/merged.ts';
 import type { ServerBus } from '../../runtime/events.ts';
 import type { StatusRules } from '../../runtime/status/status-rules.ts';
-import type { Address, RunningPart, ServedDomain, ServerPartDeps, ServerProcess } from './server-part.ts';
+import type { Reading } from '../../server/metrics.ts';
+import type { Address, ServedDomain, ServerPartDeps, ServerProcess } from './server-part.ts';
 
 /** The domains as the configuration wants them. Throws, with a text for people, if it is wrong. */
 export function configuredDomains(domains: readonly ServedDomain[], process: ServerProcess): readonly ServedDomain[] {
@@ -13,12 +14,11 @@ export function configuredDomains(domains: readonly ServedDomain[], process: Ser
 
 /** What the domains have in the store, and say of statuses. */
 export function declaredByDomains(domains: readonly ServedDomain[]) {
-  const parts = domains.flatMap(({ server }) => server ?? []);
   return {
-    records: parts.flatMap(({ records = [] }) => records),
+    records: domains.flatMap(({ server }) => server?.records ?? []),
     rules: merged(
       'rule of statuses',
-      parts.map(({ statuses }) => statuses),
+      domains.map(({ engine, server }) => [engine.name, server?.statuses]),
     ) as StatusRules,
   };
 }
@@ -36,18 +36,26 @@ export function createDomainParts(
   ready: () => boolean,
 ) {
   const deps = { ...core, id: replicas?.id ?? '', ready, ...(audit && { audit }) };
-  const parts = domains.flatMap(({ server }): readonly RunningPart[] =>
-    server === undefined ? [] : [server.create(deps)],
+  const served = domains.flatMap(({ engine: { name }, server }) =>
+    server === undefined ? [] : [{ name, metrics: server.metrics ?? [], part: server.create(deps) }],
   );
+  const parts = served.map(({ part }) => part);
   for (const { lead } of parts) if (lead) core.events.on('leads', lead);
   return {
     acts: parts.flatMap(({ acts = [] }) => acts),
     questions: parts.flatMap(({ questions = [] }) => questions),
-    samples: () => new Map(parts.flatMap(({ samples }) => [...(samples?.() ?? [])])),
+    /** What the metrics show now, by their names. */
+    samples: (): ReadonlyMap<string, Reading> =>
+      new Map(
+        served.flatMap(({ metrics, part: { figures } }) => {
+          const now = figures?.();
+          return figures === undefined ? [] : metrics.map((metric) => [metric.name, metric.read(now)] as const);
+        }),
+      ),
     start: async (): Promise<Readonly<Record<string, Address>>> => {
-      const addresses: Record<string, Address> = {};
-      for (const part of parts) Object.assign(addresses, await part.start?.());
-      return addresses;
+      const addresses: (readonly [string, Readonly<Record<string, Address>> | undefined])[] = [];
+      for (const { name, part } of served) addresses.push([name, await part.start?.()]);
+      return merged('listener', addresses);
     },
     /** Resolves when all have ended: what others still have to write does not depend on one of them. */
     stop: async (): Promise<void> => {

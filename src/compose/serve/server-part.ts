@@ -7,8 +7,7 @@ import type { ServerCore } from '../../runtime/core.ts';
 import type { SharedRecord } from '../../runtime/ledger/records.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { StatusRules } from '../../runtime/status/status-rules.ts';
-import type { MetricDefinition } from '../../server/metric-set.ts';
-import type { Reading } from '../../server/metrics.ts';
+import type { DomainMetric } from '../../server/metrics.ts';
 import type { OpenedRelay } from './relay.ts';
 import type { ProcessDeps } from './sources.ts';
 
@@ -25,9 +24,9 @@ export interface ServedDomain {
  * @example A part with a record that people set, and a metric that counts them.
  *
  *     const noted: SharedRecord = { prefix: 'notes/', shape: fields({ text: isText }) };
- *     const notesServer: ServerPart = {
+ *     const notesServer: ServerPart<number> = {
  *       records: [noted],
- *       metrics: [{ name: 'fleetrelay_notes', type: 'gauge', labels: [], help: 'Notes of people.' }],
+ *       metrics: [{ name: 'fleetrelay_notes', type: 'gauge', labels: [], help: 'Notes of people.', read: (count: number) => count }],
  *       create: (core) => {
  *         const notes = createSharedInput(core, noted, { input: notesOf(core.engine), staged: (note) => note });
  *         const set = async ({ name = '', text = '' }: Texts): Promise<Act<object>> => {
@@ -36,23 +35,23 @@ export interface ServedDomain {
  *         };
  *         return {
  *           acts: [{ path: '/notes/:name', needed: { text: 200 }, run: set }],
- *           samples: () => new Map([['fleetrelay_notes', [...notes.entries()].length]]),
+ *           figures: () => [...notes.entries()].length,
  *           stop: notes.follow(),
  *         };
  *       },
  *     };
  */
-export interface ServerPart {
+export interface ServerPart<Figures = unknown> {
   /** The records in the store that every replica may write. They are read before `create` is called. */
   readonly records?: readonly SharedRecord[];
   /** By kind of the domain. */
   readonly statuses?: StatusRules;
-  /** {@link RunningPart.samples} has what they show. */
-  readonly metrics?: readonly MetricDefinition[];
+  /** They read {@link RunningPart.figures}. */
+  readonly metrics?: readonly DomainMetric<Figures>[];
   /** The part as the configuration wants it. Throws, with a text for people, if it is wrong. Absent: the configuration says nothing of it. */
-  readonly configured?: (process: ServerProcess) => ServerPart;
+  readonly configured?: (process: ServerProcess) => ServerPart<Figures>;
   /** Makes the part before the first commit of the engine. It may add recorders and sinks to the loop. */
-  readonly create: (core: ServerPartDeps) => RunningPart;
+  readonly create: (core: ServerPartDeps) => RunningPart<Figures>;
 }
 
 /** What a part may read of its process. */
@@ -81,9 +80,9 @@ export interface Address {
 }
 
 /** A part of a management server that runs. */
-export interface RunningPart extends Partial<DomainApi> {
-  /** What the metrics of the part show now, by their names. */
-  readonly samples?: () => ReadonlyMap<string, Reading>;
+export interface RunningPart<Figures = unknown> extends Partial<DomainApi> {
+  /** What the metrics of the part read now; absent: they show nothing. */
+  readonly figures?: () => Figures;
   /** Opens the listeners of the part. Resolves with their addresses, by name. */
   readonly start?: () => Promise<Readonly<Record<string, Address>>>;
   /** This server begins or ends to lead; called after the start and after each change. */

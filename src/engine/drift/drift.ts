@@ -1,7 +1,7 @@
 import type { LiveObject } from '../../model/agent/agent.ts';
 import { agentReportKey, DRIFT_REPORT } from '../../model/agent/agent-report.ts';
 import { type DriftRecord, readDrifts } from '../../model/fleet/drift.ts';
-import type { ViewFilter } from '../../model/fleet/view-filter.ts';
+import { isWanted, type ViewFilter } from '../../model/fleet/view-filter.ts';
 import { compareText, type JsonObject, objectOf } from '../../model/text/json.ts';
 import type { Collection } from '../collections/types.ts';
 import type { Domain } from '../domain.ts';
@@ -40,9 +40,9 @@ export function driftOf(
 }
 
 /** The rows of `fleetrelay get drift`, in the order of their time. */
-function driftRows(drifts: Collection<readonly DriftRecord[]>, filter?: ViewFilter): readonly JsonObject[] {
+function driftRows(drifts: Collection<readonly DriftRecord[]>, filter: ViewFilter = {}): readonly JsonObject[] {
   return [...drifts.partitions()]
-    .filter((cluster) => filter?.cluster === undefined || filter.cluster === cluster)
+    .filter((cluster) => isWanted(filter.cluster, cluster))
     .sort(compareText)
     .flatMap((cluster) => (drifts.get(cluster, cluster) ?? []).map(({ time, ...rest }) => ({ time, cluster, ...rest })))
     .sort((a, b) => compareText(a.time, b.time));

@@ -1,28 +1,35 @@
 import type { ObjectName } from '../../model/fleet/explain-query.ts';
-import type { ViewFilter } from '../../model/fleet/view-filter.ts';
 import { compareText } from '../../model/text/json.ts';
 import { suggestion } from '../../model/text/messages.ts';
 import type { Entity, EntityKind } from '../domain.ts';
 import type { Engine } from '../graph.ts';
 
 /** Which of several entities of a name is meant. */
-export type EntityScope = Pick<ViewFilter, 'mesh' | 'cluster'>;
+export type EntityScope = Pick<Entity, 'parent' | 'cluster'>;
 
 /** The entity that a name means. */
 type FoundEntity =
   | { readonly type: 'found'; readonly entity: Entity }
-  /** `among`: their meshes, within one mesh their whole names, or of one name their clusters (empty: none), in canonical order. */
-  | { readonly type: 'ambiguous'; readonly by: 'mesh' | 'name' | 'cluster'; readonly among: readonly string[] }
+  /** `among`: their parents, in one parent their whole names, or of one name their clusters (empty: none), in canonical order. */
+  | { readonly type: 'ambiguous'; readonly by: 'parent' | 'name' | 'cluster'; readonly among: readonly string[] }
   /** `elsewhere`: entities of the name that the scope leaves out; `meant`: a name that is much like it. */
   | { readonly type: 'none'; readonly elsewhere: readonly Entity[]; readonly meant: string | undefined };
 
 /** The kind of entities that the word of a query means; undefined: it means another kind. */
-export function entityKindOf({ domains }: Engine, { kind, namespace }: ObjectName): EntityKind | undefined {
-  const kinds = domains.flatMap(({ report: { shows } }) => shows?.entities ?? []);
-  return kinds.find(
+export function entityKindOf(engine: Engine, { kind, namespace }: ObjectName): EntityKind | undefined {
+  return kindsOf(engine).find(
     ({ words, isNamespaced }) =>
       words.includes(kind.toLowerCase()) && (namespace === undefined || isNamespaced === true),
   );
+}
+
+/** The words for what contains entities, each once. */
+export function parentWords(engine: Engine): readonly string[] {
+  return [...new Set(kindsOf(engine).flatMap(({ parent }) => parent ?? []))];
+}
+
+function kindsOf({ domains }: Engine): readonly EntityKind[] {
+  return domains.flatMap(({ report: { shows } }) => shows?.entities ?? []);
 }
 
 /** The name of an entity as its kind has it. */
@@ -31,25 +38,25 @@ export function entityName({ namespace, name }: ObjectName): string {
 }
 
 /** Finds an entity by its name. */
-export function findEntity(kind: EntityKind, name: string, { mesh, cluster }: EntityScope): FoundEntity {
+export function findEntity(kind: EntityKind, name: string, { parent, cluster }: EntityScope): FoundEntity {
   const all = kind.named(name);
-  const inMesh = all.filter((entity) => mesh === undefined || entity.mesh === mesh);
-  const found = inMesh.filter((entity) => cluster === undefined || entity.cluster === cluster);
+  const inParent = all.filter((entity) => parent === undefined || entity.parent === parent);
+  const found = inParent.filter((entity) => cluster === undefined || entity.cluster === cluster);
   const [entity] = found;
   if (entity === undefined) {
     return { type: 'none', elsewhere: all, meant: all.length > 0 ? undefined : suggestion(name, kind.names()) };
   }
   if (found.length === 1) return { type: 'found', entity };
-  const meshes = sorted(found.map((one) => one.mesh ?? ''));
+  const parents = sorted(found.map((one) => one.parent ?? ''));
   const names = sorted(found.map((one) => one.name));
-  if (meshes.length === 1 && names.length > 1) return { type: 'ambiguous', by: 'name', among: names };
+  if (parents.length === 1 && names.length > 1) return { type: 'ambiguous', by: 'name', among: names };
   // No cluster can be named for one that is declared.
   const declared = found.filter((one) => one.cluster === undefined);
-  if (meshes.length === 1 && cluster === undefined && declared[0] !== undefined && declared.length === 1) {
+  if (parents.length === 1 && cluster === undefined && declared[0] !== undefined && declared.length === 1) {
     return { type: 'found', entity: declared[0] };
   }
-  return meshes.length > 1
-    ? { type: 'ambiguous', by: 'mesh', among: meshes }
+  return parents.length > 1
+    ? { type: 'ambiguous', by: 'parent', among: parents }
     : { type: 'ambiguous', by: 'cluster', among: sorted(found.map((one) => one.cluster ?? '')) };
 }
 

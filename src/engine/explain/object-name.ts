@@ -1,4 +1,4 @@
-import { type EngineKind, engineKindIds, engineKinds } from '../../model/fleet/engine-kinds.ts';
+import { type EngineKind, engineKindIds, engineKindRow, engineKinds } from '../../model/fleet/engine-kinds.ts';
 import { isNameOf, namedAmong, type ObjectName } from '../../model/fleet/explain-query.ts';
 import { isKindWord } from '../../model/objects/kinds.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
@@ -73,9 +73,9 @@ function namesOf(engine: Engine, kind: EngineKind) {
     const subject = engine.declarations.get(kind, key) ?? engine.statuses.get(kind, key);
     if (subject === undefined) return [];
     const { namespace } = subject;
-    // The mesh of a Dataplane outside Kubernetes is part of its name.
-    const mesh = engineKinds[kind].hasUniversalForm && key.includes('@') ? key.slice(key.indexOf('@')) : '';
-    const name = `${subject.name}${mesh}`;
+    // In the universal form, what contains an object is part of its name.
+    const isInParent = engineKindRow(kind).universal !== undefined && key.includes('@');
+    const name = `${subject.name}${isInParent ? key.slice(key.indexOf('@')) : ''}`;
     const display = [kind, ...(namespace === '' ? [] : [namespace]), name].join('/');
     return [{ kind, key, display, namespace, name }];
   });

@@ -40,7 +40,7 @@ export interface DeclaredStatus extends Omit<StatusPart, 'subject'> {
   /** Empty: the object has none. */
   readonly namespace: string;
   readonly name: string;
-  /** Of an object whose names are per mesh. */
+  /** What contains an object in the universal form. */
   readonly mesh?: string;
   /** Its file on the status branch. */
   readonly path: string;
@@ -73,9 +73,9 @@ export function deriveStatuses(
       const { subject, conditions = [], fields = {}, ...rest } = part ?? {};
       const { namespace, name } = declared ?? subject ?? {};
       if (namespace === undefined || name === undefined) return;
-      const mesh = meshOf(kind, key, { namespace, name });
+      const parent = parentOf(kind, key, { namespace, name });
       const path = statusPathOf(kind, key, { namespace, name });
-      const identity = { kind, namespace, name, ...(mesh === undefined ? {} : { mesh }), path };
+      const identity = { kind, namespace, name, ...(parent === undefined ? {} : { mesh: parent }), path };
       if (declared === undefined) {
         emit(kind, key, { ...identity, conditions, fields, ...rest });
         return;
@@ -130,27 +130,27 @@ export function statusPathOf(
   key: string,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): string {
-  const { statusPath = 'declared/KIND/NAMESPACE/NAME.yaml', universalStatusPath, kind: word } = engineKindRow(kind);
-  const mesh = meshOf(kind, key, { namespace, name });
+  const { statusPath = 'declared/KIND/NAMESPACE/NAME.yaml', universal, kind: word } = engineKindRow(kind);
+  const parent = parentOf(kind, key, { namespace, name });
   const values = {
     KIND: word,
     NAMESPACE: namespaceSegment(namespace),
     NAME: pathSegment(name),
-    MESH: pathSegment(mesh ?? ''),
+    PARENT: pathSegment(parent ?? ''),
   };
-  return (mesh === undefined ? statusPath : (universalStatusPath ?? statusPath)).replaceAll(
-    /KIND|NAMESPACE|NAME|MESH/g,
+  return (parent === undefined ? statusPath : (universal?.statusPath ?? statusPath)).replaceAll(
+    /KIND|NAMESPACE|NAME|PARENT/g,
     (word) => values[word as keyof typeof values],
   );
 }
 
-/** The mesh in the key of a declaration in the Universal form; undefined: it has another form. */
-function meshOf(
+/** What contains the object of a declaration in the universal form, from its key; undefined: it has another form. */
+function parentOf(
   kind: EngineKind,
   key: string,
   { namespace, name }: Pick<DeclaredStatus, 'namespace' | 'name'>,
 ): string | undefined {
-  if (engineKindRow(kind).universalStatusPath === undefined) return undefined;
+  if (engineKindRow(kind).universal === undefined) return undefined;
   const inNamespace = namespace === '' ? name : `${namespace}/${name}`;
   return key.startsWith(`${inNamespace}@`) ? key.slice(inNamespace.length + 1) : undefined;
 }

@@ -28,10 +28,10 @@ export interface DomainManifest extends DomainPolicy {
 }
 
 /** The decoders of all engine kinds. Throws if no domain decodes a kind of the registry. */
-export function createDecoders(domains: readonly DomainManifest[]): Decoders {
+export function createDecoders(domains: readonly (DomainManifest & { readonly name: string })[]): Decoders {
   const all = merged<unknown>('decoder of the kind', [
-    { ...CORE, FleetPolicy: createPolicyReader(domains) },
-    ...domains.map(({ decoders }) => decoders),
+    ['fleetrelay', { ...CORE, FleetPolicy: createPolicyReader(domains) }],
+    ...domains.map(({ name, decoders }) => [name, decoders] as const),
   ]) as Partial<Decoders>;
   const missing = engineKindIds.find((id) => all[id] === undefined);
   if (missing !== undefined) throw new Error(`no domain decodes the kind ${missing}`);

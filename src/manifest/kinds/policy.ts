@@ -10,6 +10,7 @@ import { defaultFleetPolicy, type PolicySection, settingsOfPolicy } from '../../
 import { type HealthCheck, kindOfCheck } from '../../model/objects/health-check.ts';
 import type { LabelSelector } from '../../model/objects/label-selector.ts';
 import { compareText, type JsonObject } from '../../model/text/json.ts';
+import { merged } from '../../model/values/merged.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
 import { type Decoded, decoder } from './reading.ts';
 import { readSelector, sortedUnique } from './selectors.ts';
@@ -22,7 +23,9 @@ export interface DomainPolicy {
 }
 
 /** Makes the decoder of a `FleetPolicy`; it fills in the defaults. */
-export function createPolicyReader(domains: readonly DomainPolicy[]): (document: JsonObject) => Decoded<FleetPolicy> {
+export function createPolicyReader(
+  domains: readonly (DomainPolicy & { readonly name: string })[],
+): (document: JsonObject) => Decoded<FleetPolicy> {
   return decoder(validate, ({ spec = {} }, problems): FleetPolicy => {
     const policy: FleetPolicy = {
       guards: { ...defaultFleetPolicy.guards, ...spec.guards },
@@ -31,7 +34,10 @@ export function createPolicyReader(domains: readonly DomainPolicy[]): (document:
       discovery: readDiscovery(spec, problems),
       drift: { ...defaultFleetPolicy.drift, ...spec.drift, ignoredFields: readIgnoredFields(spec) },
       healthChecks: readHealthChecks(spec, problems),
-      ...Object.assign({}, ...domains.map((domain) => domain.policy?.(spec, problems))),
+      ...(merged<unknown>(
+        'section of the policy',
+        domains.map(({ name, policy }) => [name, policy?.(spec, problems)]),
+      ) as Partial<FleetPolicy>),
     };
     checkForAgents(policy, domains, problems);
     return policy;

@@ -22,8 +22,6 @@ export interface Decoded<Value> {
   readonly metadata?: Metadata;
   /** Absent: the document cannot be read. */
   readonly value?: Value | undefined;
-  /** Of a Dataplane: a part of its identity. */
-  readonly mesh?: string;
 }
 
 interface Metadata extends Omit<DeclaredName, 'namespace'> {

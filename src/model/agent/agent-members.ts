@@ -1,6 +1,8 @@
 import type { JsonValue } from '../text/json.ts';
 import { BOOLEAN, type Check, list, members, NAMESPACE, TEXT, text } from '../text/json-checks.ts';
-import { TAKES_INJECTOR } from './agent.ts';
+
+/** Capability of an agent: the settings of the fleet may say how the probes of Pods are rewritten. */
+export const TAKES_INJECTOR = 'injector-settings';
 
 /** A member of the settings of agents that a domain reads. */
 interface DomainMember {

@@ -72,9 +72,6 @@ export const TAKES_ROOTS = 'roots';
 /** Capability of an agent: it accepts the settings of the fleet. */
 export const TAKES_SETTINGS = 'settings';
 
-/** Capability of an agent: the settings of the fleet may say how the probes of Pods are rewritten. */
-export const TAKES_INJECTOR = 'injector-settings';
-
 /** Capability of an agent: the settings of the fleet may say that opt-outs on live objects have no effect. */
 export const TAKES_LIVE_OPT_OUTS = 'live-opt-outs';
 

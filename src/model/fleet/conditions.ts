@@ -4,12 +4,12 @@ import { rfc3339 } from '../text/time.ts';
 /** A condition without its times, which only the writer knows. */
 export interface ConditionValue {
   readonly type: string;
-  /** `Progressing`: only in Gardener's form. */
+  /** `Progressing`: only in the timed form. */
   readonly status: 'True' | 'False' | 'Unknown' | 'Progressing';
   /** Constant UpperCamelCase word. */
   readonly reason: string;
   readonly message: string;
-  /** Only in Gardener's form: error codes for programs. */
+  /** Only in the timed form: error codes for programs. */
   readonly codes?: readonly string[];
 }
 
@@ -17,12 +17,12 @@ export interface ConditionValue {
 export interface Condition extends ConditionValue {
   /** Changes only when `status` does. */
   readonly lastTransitionTime: string;
-  /** Only in Gardener's form: changes only when reason, message or codes do. */
+  /** Only in the timed form: changes only when reason, message or codes do. */
   readonly lastUpdateTime?: string;
 }
 
-/** Whose rules conditions follow: `metav1.Condition` or Gardener. */
-export type ConditionForm = 'metav1' | 'gardener';
+/** Whose rules conditions follow: `metav1.Condition`, or the same with the time of the last update, as Gardener has them. */
+export type ConditionForm = 'metav1' | 'timed';
 
 /** A written condition as it was before its times were added. */
 export function withoutTimes({

@@ -126,7 +126,7 @@ export type DocumentContent = ObjectContent | Declaration;
 /** One document of one file. */
 export interface SourceDocument {
   /**
-   * Identity inside the file, free of positions: `group/Kind/namespace/name`, with `@mesh` for a Dataplane and `#2`, `#3`
+   * Identity inside the file, free of positions: `group/Kind/namespace/name`, with `@parent` for the universal form and `#2`, `#3`
    * for a repetition in the same file. A document keeps it when it moves inside its file.
    */
   readonly identity: string;

@@ -10,8 +10,12 @@ interface EngineKindRow {
   readonly scope: 'Namespaced' | 'Cluster';
   /** File in `schemas/`. */
   readonly schema: string;
-  /** The decoder also reads documents with `type` instead of `apiVersion` and `kind`, as Kuma writes them outside Kubernetes. */
-  readonly hasUniversalForm: boolean;
+  /**
+   * The decoder also reads documents with `type` instead of `apiVersion` and `kind`, as Kuma writes them outside Kubernetes.
+   * `parent`: the member that names what contains the object; a name is unique in it. `statusPath`: their file on the status branch,
+   * with the placeholders PARENT and NAME.
+   */
+  readonly universal?: { readonly parent: string; readonly statusPath: string };
   /** Which parts of the metadata identify a declaration: see {@link declarationKey}. */
   readonly keyedBy: 'name' | 'namespaceAndName' | 'fleet';
   /** While the document of a declaration cannot be read, its last known good value stays in force. */
@@ -23,10 +27,10 @@ interface EngineKindRow {
   /** The types of the conditions that fleetrelay writes. It removes those that no longer apply, and leaves all others. */
   readonly ownConditions: readonly string[];
   /**
-   * The rules of its conditions; absent: `metav1.Condition`. Conditions of Gardener have `lastUpdateTime` and `codes`, may be
+   * The rules of its conditions; absent: `metav1.Condition`. `timed` conditions have `lastUpdateTime` and `codes`, may be
    * `Progressing`, and have no `observedGeneration`.
    */
-  readonly conditionForm?: 'gardener';
+  readonly conditionForm?: 'timed';
   /** The status of its custom resources has their `uid` and `observedGeneration`. */
   readonly hasIdentityInStatus?: true;
   /** The server writes labels and annotations of its custom resources too, and needs the right to patch them. */
@@ -35,8 +39,6 @@ interface EngineKindRow {
   readonly discovers: readonly string[];
   /** Its file on the status branch, with the placeholders KIND, NAMESPACE and NAME; absent: `declared/KIND/NAMESPACE/NAME.yaml`. */
   readonly statusPath?: string;
-  /** The file of a declaration in the Universal form, with the placeholders MESH and NAME. */
-  readonly universalStatusPath?: string;
   /** Its file on the status branch leaves out the condition `Accepted` while that is True: the file itself implies it. */
   readonly isAcceptedByListing?: true;
   /** People also name its objects in two words: `shoot NAMESPACE/NAME`. */
@@ -75,7 +77,6 @@ const SUMMARY = ['Accepted', 'Ready', 'Reconciling', 'Stalled'] as const;
 const USUAL = {
   shortNames: [],
   scope: 'Namespaced',
-  hasUniversalForm: false,
   holdsAsLastKnownGood: true,
   isCustomResource: true,
   isForeign: false,
@@ -172,9 +173,8 @@ export const engineKinds = {
     plural: 'dataplanes',
     shortNames: ['dp'],
     schema: 'dataplane.json',
-    hasUniversalForm: true,
     ownConditions: ['Accepted', 'Healthy'],
-    universalStatusPath: 'dataplanes/MESH/NAME.yaml',
+    universal: { parent: 'mesh', statusPath: 'dataplanes/PARENT/NAME.yaml' },
     discovers: [
       'kuma.io/Dataplane',
       'kuma.io/DataplaneInsight',
@@ -205,7 +205,7 @@ export const engineKinds = {
       'SystemComponentsHealthy',
       'EveryNodeReady',
     ],
-    conditionForm: 'gardener',
+    conditionForm: 'timed',
     hasIdentityInStatus: true,
     hasWrittenMetadata: true,
     hasNoAccepted: true,
@@ -277,18 +277,18 @@ export interface DeclaredName {
   /** Empty: the document names none. */
   readonly namespace: string;
   readonly name: string;
-  /** Of a Dataplane outside Kubernetes, where names are per mesh. */
-  readonly mesh?: string;
+  /** Of the universal form: what contains the object, such as its mesh. */
+  readonly parent?: string;
 }
 
 /**
  * The key of a declaration, unique in its kind. If several declarations have one key, one of them is in force. `NAME`, or
- * `NAMESPACE/NAME` for a kind whose names are per namespace (`NAME` if the document names no namespace), with `@MESH`
- * outside Kubernetes; empty for a kind of which a fleet has one object.
+ * `NAMESPACE/NAME` for a kind whose names are per namespace (`NAME` if the document names no namespace), with `@PARENT`
+ * in the universal form; empty for a kind of which a fleet has one object.
  */
-export function declarationKey(id: EngineKind, { namespace, name, mesh }: DeclaredName): string {
+export function declarationKey(id: EngineKind, { namespace, name, parent }: DeclaredName): string {
   const { keyedBy } = engineKinds[id];
   if (keyedBy === 'fleet') return '';
   const inNamespace = keyedBy === 'name' || namespace === '' ? name : `${namespace}/${name}`;
-  return mesh === undefined ? inNamespace : `${inNamespace}@${mesh}`;
+  return parent === undefined ? inNamespace : `${inNamespace}@${parent}`;
 }

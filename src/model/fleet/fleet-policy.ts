@@ -3,6 +3,7 @@ import { type AgentNeeds, type AgentSettings, MOST_SETTINGS_BYTES, settingsText 
 import type { FieldPath } from '../text/field-path.ts';
 import { compareText } from '../text/json.ts';
 import { given } from '../values/given.ts';
+import { merged } from '../values/merged.ts';
 import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { PolicyBounds } from './relay-config.ts';
 
@@ -25,6 +26,8 @@ export const defaultFleetPolicy: FleetPolicy = {
 
 /** What a domain makes of its section of a policy. */
 export interface PolicySection {
+  /** Of the domain. */
+  readonly name: string;
   /** Cuts the section to the bounds of the server, and adds each cut. */
   readonly bound?: (policy: FleetPolicy, bounds: PolicyBounds, cuts: PolicyCut[]) => FleetPolicy;
   /** What all agents are told of it. */
@@ -44,7 +47,10 @@ export function settingsOfPolicy(
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
   const common = {
     ignoredFields: drift.ignoredFields ?? [],
-    ...Object.assign({}, ...sections.map(({ forAgents }) => forAgents?.(policy))),
+    ...(merged(
+      'member of the settings of agents',
+      sections.map(({ name, forAgents }) => [name, forAgents?.(policy)]),
+    ) as Partial<AgentSettings>),
     ...(healthChecks.length === 0 ? {} : { healthChecks }),
     ...(drift.mode === 'Report' ? ({ driftMode: 'Report' } as const) : {}),
     ...given({ driftModeBound: drift.isModeBound }),

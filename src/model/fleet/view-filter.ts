@@ -1,7 +1,10 @@
-/** Limits the rows of a view; a view ignores what does not apply to it. */
-export interface ViewFilter {
-  readonly mesh?: string;
-  readonly cluster?: string;
-  /** One inbound must have all of these tags. */
-  readonly tags?: Readonly<Record<string, string>>;
+/**
+ * Limits the rows of a view: by name of a filter, the values of which a row must have one. `cluster` is a filter of each view that has
+ * clusters, other names are filters of a domain. A view ignores filters that it does not have.
+ */
+export type ViewFilter = Readonly<Partial<Record<string, readonly string[]>>>;
+
+/** Whether a row with this value is wanted; `wanted`: the values of its filter. */
+export function isWanted(wanted: readonly string[] | undefined, value: string): boolean {
+  return wanted?.includes(value) ?? true;
 }

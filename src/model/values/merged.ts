@@ -1,12 +1,20 @@
-/** The members of all tables. Throws if two have one name: neither may replace the other without a word. */
+/**
+ * The members of all tables, each with the name of its owner. Throws if two have one name: neither may replace the other without a
+ * word.
+ */
 export function merged<Value>(
   what: string,
-  tables: readonly (Readonly<Record<string, Value>> | undefined)[],
+  tables: Iterable<readonly [owner: string, table: Readonly<Record<string, Value>> | undefined]>,
 ): Readonly<Record<string, Value>> {
   const all: Record<string, Value> = {};
-  for (const [name, value] of tables.flatMap((table) => Object.entries(table ?? {}))) {
-    if (Object.hasOwn(all, name)) throw new Error(`two tables have the ${what} ${name}`);
-    all[name] = value;
+  const owners = new Map<string, string>();
+  for (const [owner, table = {}] of tables) {
+    for (const [name, value] of Object.entries(table)) {
+      const other = owners.get(name);
+      if (other !== undefined) throw new Error(`${other} and ${owner} both have the ${what} ${name}`);
+      owners.set(name, owner);
+      all[name] = value;
+    }
   }
   return all;
 }

@@ -10,12 +10,12 @@ const LISTED = 20;
 
 /** Says that several entities have a name. */
 export function ambiguousEntity(
-  { words: [word] }: EntityKind,
+  { words: [word], parent = '' }: EntityKind,
   name: string,
-  { by, among }: { readonly by: 'mesh' | 'name' | 'cluster'; readonly among: readonly string[] },
+  { by, among }: { readonly by: 'parent' | 'name' | 'cluster'; readonly among: readonly string[] },
 ): string {
   const object = `${word}/${name}`;
-  if (by === 'mesh') return `several meshes have ${object}: name one of ${listed(among)} with --mesh`;
+  if (by === 'parent') return `more than one ${parent} has ${object}: name one of ${listed(among)} with --${parent}`;
   if (by === 'name') return `${object} can be ${listed(among.map((each) => `${word}/${each}`))}: name its namespace`;
   const [first = ''] = among.filter((cluster) => cluster !== '');
   return `several clusters have ${object}: name one of ${listed(among)}, as in "${first} ${object}"`;
@@ -24,10 +24,10 @@ export function ambiguousEntity(
 /** Says that no entity has a name, and what there is instead. */
 export function unknownEntity(
   engine: Engine,
-  { words: [word] }: EntityKind,
+  { words: [word], parent: parentWord = '' }: EntityKind,
   name: ObjectName,
   {
-    mesh,
+    parent,
     cluster,
     elsewhere,
     meant,
@@ -35,13 +35,13 @@ export function unknownEntity(
 ): string {
   const object = `${word}/${entityName(name)}`;
   const where = [
-    mesh === undefined ? '' : ` in mesh ${quote(mesh)}`,
+    parent === undefined ? '' : ` in ${parentWord} ${quote(parent)}`,
     cluster === undefined ? '' : ` in cluster ${quote(cluster)}`,
   ];
-  const meshes = [...new Set(elsewhere.flatMap((entity) => entity.mesh ?? []))];
-  const others = meshes.length === 0 ? [] : [`there is one in mesh ${listed(meshes)}`];
+  const parents = [...new Set(elsewhere.flatMap((entity) => entity.parent ?? []))];
+  const others = parents.length === 0 ? [] : [`there is one in ${parentWord} ${listed(parents)}`];
   const near = meant === undefined ? [] : [`did you mean ${word}/${meant}?`];
-  const clusters = mesh === undefined && cluster === undefined ? clustersWith(engine, name) : [];
+  const clusters = parent === undefined && cluster === undefined ? clustersWith(engine, name) : [];
   const objects =
     clusters.length === 0 ? [] : [`for the object of a cluster name the cluster, one of ${listed(clusters)}`];
   return [`there is no ${object}${where.join('')}`, ...others, ...near, ...objects].join('; ');

@@ -10,7 +10,7 @@ import type {
 } from '../../api/server-api.ts';
 import type { EngineDiagnostic, Entity, EntityCondition, EntityKind, Reason } from '../../engine/domain.ts';
 import { driftOf } from '../../engine/drift/drift.ts';
-import { entityKindOf, entityName, findEntity } from '../../engine/explain/entities.ts';
+import { entityKindOf, entityName, findEntity, parentWords } from '../../engine/explain/entities.ts';
 import { explainDeclaration, explainObject, problemsOfObjects } from '../../engine/explain/explain.ts';
 import { clustersWith, type DeclarationName, findDeclaration, findObject } from '../../engine/explain/object-name.ts';
 import type { Declared } from '../../engine/fleet/declared.ts';
@@ -41,23 +41,25 @@ export async function explain(
   const parsed = parseObjectName(object);
   if (!parsed.ok) return refused('invalid', `${quote(object)} ${parsed.problem}`);
   const { value: name } = parsed;
-  const { cluster, mesh } = scope;
+  const { cluster, parent } = scope;
   const kind = entityKindOf(deps.engine, name);
   if (kind === undefined) {
-    if (mesh !== undefined) return refused('invalid', `a mesh has no ${displayObjectName(name)}: leave the mesh out`);
+    const word = parentWords(deps.engine).join(' or ');
+    if (parent !== undefined)
+      return refused('invalid', `a ${word} has no ${displayObjectName(name)}: leave the ${word} out`);
     return cluster === undefined
       ? explainNamedDeclaration(deps, name, part)
       : explainNamedObject(deps, cluster, name, part);
   }
   const found = findEntity(kind, entityName(name), scope);
   // An object of the cluster comes before an entity of its name, and an entity before a declaration.
-  if (cluster !== undefined && mesh === undefined) {
+  if (cluster !== undefined && parent === undefined) {
     const isObject = findObject(deps.engine, cluster, name).type !== 'none';
     if (isObject || found.type === 'none') return explainNamedObject(deps, cluster, name, part);
   }
   if (found.type === 'found') return explainEntity(deps, kind, found.entity, part);
   if (found.type === 'ambiguous') return refused('conflict', ambiguousEntity(kind, entityName(name), found));
-  const isDeclared = mesh === undefined && findDeclaration(deps.engine, name).type !== 'none';
+  const isDeclared = parent === undefined && findDeclaration(deps.engine, name).type !== 'none';
   return isDeclared
     ? explainNamedDeclaration(deps, name, part)
     : refused('notFound', unknownEntity(deps.engine, kind, name, { ...scope, ...found }));
@@ -66,12 +68,15 @@ export async function explain(
 /** Explains what a domain derives. Fields and conditions are taken from its declaration. */
 async function explainEntity(
   deps: ExplainDeps,
-  { words: [word] }: EntityKind,
-  { name, mesh, cluster, declaration, conditions, explain: reasonsOf }: Entity,
+  { words: [word], parent: parentWord = '' }: EntityKind,
+  { name, parent, cluster, declaration, conditions, explain: reasonsOf }: Entity,
   part: string | undefined,
 ): Promise<Answer<Explanation>> {
   const object = `${word}/${name}`;
-  const where = { ...given({ mesh, cluster }) };
+  const where = {
+    ...(parent === undefined ? {} : { parent: { kind: parentWord, name: parent } }),
+    ...given({ cluster }),
+  };
   const all = conditions?.();
   if (part !== undefined && all !== undefined && isCondition(part)) {
     const found = conditionAmong(object, all.map(conditionView), part);

@@ -43,7 +43,7 @@ export function statusOfResource(
     return { conditions: [], fields: rules[id]?.refusal?.(message) ?? {}, form };
   }
   const status = isOurs ? inForce : statusNotInForce(engine, subject, inForce);
-  // Kinds of Kuma and Gardener have status fields of their own, which their controllers write.
+  // Kinds of other projects have status fields of their own, which their controllers write.
   if (isForeign && hasIdentityInStatus !== true) return { ...status, form };
   const { generation: observedGeneration, uid } = subject;
   const identity = { observedGeneration, ...(hasIdentityInStatus === true ? { uid } : {}) };

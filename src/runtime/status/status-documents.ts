@@ -105,7 +105,7 @@ export function declaredDocument(
     kind: id,
     namespace,
     name,
-    mesh,
+    mesh: parent,
     conditions,
     othersConditions = [],
     conditionLists = {},
@@ -117,14 +117,14 @@ export function declaredDocument(
   before: WrittenBefore,
   now: number,
 ): JsonObject {
-  const { group, versions, kind, statusPath, isAcceptedByListing, conditionForm } = engineKindRow(id);
+  const { group, versions, kind, statusPath, universal, isAcceptedByListing, conditionForm } = engineKindRow(id);
   const shown = conditions.filter(
     ({ type, status }) => !(isAcceptedByListing === true && type === 'Accepted' && status === 'True'),
   );
   return {
     apiVersion: `${group}/${versions[0]}`,
     kind,
-    ...given({ mesh }),
+    ...(universal === undefined || parent === undefined ? {} : { [universal.parent]: parent }),
     metadata: {
       name,
       // Kinds with a path of their own have a namespace only if their path has it.

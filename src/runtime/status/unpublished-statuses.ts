@@ -9,7 +9,7 @@ import type { ObservedStatuses } from './observed-statuses.ts';
 import { declaredDocument, writtenBefore } from './status-documents.ts';
 
 /** The kinds whose conditions follow from those written last. */
-const RECORDED = engineKindIds.filter((id) => engineKindRow(id).conditionForm === 'gardener');
+const RECORDED = engineKindIds.filter((id) => engineKindRow(id).conditionForm === 'timed');
 
 /** Changes within this time are recorded together. */
 const GATHER_MS = 300;

@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/graph.ts';
 import { type AgentNeeds, type AgentSettings, settingsText } from '../../model/agent/agent-settings.ts';
 import type { FleetPolicy } from '../../model/fleet/desired.ts';
 import { boundPolicy, defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet/fleet-policy.ts';
+import { merged } from '../../model/values/merged.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 
 /**
@@ -14,7 +15,7 @@ export function createSettingsSender(
   { engine, sessions, suspensions }: Pick<ServerParts, 'engine' | 'sessions' | 'suspensions'>,
   knowsAll: () => boolean,
 ) {
-  const changes = needsOf(engine).map((needs) => engine.graph.watch(needs));
+  const changes = needsOf(engine).map(({ needs }) => engine.graph.watch(needs));
   const sections = sectionsOf(engine);
   /** Suspended clusters with unsent settings. */
   const unsent = new Set<string>();
@@ -58,13 +59,18 @@ export function createSettingsSender(
 
 /** The settings of the agent of a cluster under a policy. */
 export function agentSettings(engine: Engine, cluster: string, inForce: FleetPolicy): AgentSettings {
-  const needs = needsOf(engine).flatMap((each) => each.get('', cluster) ?? []);
+  const all = needsOf(engine).map(({ name, needs }) => ({ name, ...needs.get('', cluster) }));
   return settingsOfPolicy(inForce, sectionsOf(engine), {
-    kinds: needs.flatMap(({ kinds }) => kinds),
-    settings: Object.assign({}, ...needs.map(({ settings }) => settings)),
+    kinds: all.flatMap(({ kinds = [] }) => kinds),
+    settings: merged(
+      'member of the settings of an agent',
+      all.map(({ name, settings }) => [name, settings]),
+    ),
   });
 }
 
-function needsOf({ domains }: Engine): readonly Derived<AgentNeeds>[] {
-  return domains.flatMap(({ parts: { agents } }) => agents?.needs ?? []);
+function needsOf({ domains }: Engine): readonly { readonly name: string; readonly needs: Derived<AgentNeeds> }[] {
+  return domains.flatMap(({ domain: { name }, parts: { agents } }) =>
+    agents?.needs === undefined ? [] : [{ name, needs: agents.needs }],
+  );
 }

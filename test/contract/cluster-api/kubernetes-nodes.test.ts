@@ -37,7 +37,7 @@ describe.skipIf(noProgram('kube-apiserver'))('Nodes of a Kubernetes cluster', ()
     const { engine } = createEngineWorld();
     for (const { value } of (await cluster.list('hinted')).objects.values()) stageLive(engine, 'east', value);
     engine.commit();
-    return rowsOf(engine, 'dataplanes', { tags: { [REGION]: region } }).map(({ name }) => name);
+    return rowsOf(engine, 'dataplanes', { tag: [`${REGION}=${region}`] }).map(({ name }) => name);
   }
 
   test('give their labels to the data planes of their Pods, and heartbeats change nothing', async () => {

@@ -173,7 +173,11 @@ data plane db   db.yaml:1:1@1111111   Offline
   connection                          never connected
 `);
   const told = JSON.parse((await ask('explain service/postgres -o json')).out);
-  expect(told).toMatchObject({ mesh: 'default', entity: { status: 'offline' }, because: [{}, { depth: 1 }] });
+  expect(told).toMatchObject({
+    parent: { kind: 'mesh', name: 'default' },
+    entity: { status: 'offline' },
+    because: [{}, { depth: 1 }],
+  });
 });
 
 test('explain shows a declaration with its conditions, one of them, or a field', async () => {

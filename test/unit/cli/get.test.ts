@@ -92,7 +92,7 @@ describe('get', () => {
     expect((await ask(`get dataplanes ${filter}`)).out).toMatch(/default +db +- +Offline \(stale\) +never +- *$/m);
     expect((await ask('get services')).out).toMatch(/default +db +Partially degraded +2\/3 +5\/6 +east, west$/m);
     expect(JSON.parse((await ask('get services -o json')).out)).toEqual([rows.services]);
-    expect(asked[0]).toEqual({ mesh: 'default', cluster: 'east', tags: { 'kuma.io/service': 'a=b&c', x: '' } });
+    expect(asked[0]).toEqual({ mesh: ['default'], cluster: ['east'], tag: ['kuma.io/service=a=b&c', 'x='] });
     expect(asked[1]).toEqual({});
     delete rows.dataplanes;
     expect((await ask('get dataplanes --mesh nowhere --tag version=v2')).out).toBe(

@@ -32,9 +32,15 @@ spec: {from: {names: [west]}, to: {names: [east]}}
 `;
 const ROSES = objectKey({ group: '', kind: 'ConfigMap', namespace: 'banners', name: 'roses' });
 
+const manifests = [
+  { name: 'health', ...healthManifest },
+  { name: 'banners', ...bannersManifest },
+  { name: 'care', ...careManifest },
+];
+
 function declared() {
   const { engine, file } = createEngineWorld([bannersEngine]);
-  const decoders = createDecoders([healthManifest, bannersManifest, careManifest]);
+  const decoders = createDecoders(manifests);
   file('east.yaml', 'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: east}\n');
   const bytes = new TextEncoder().encode(BANNER);
   stageFile(engine, 'main', 'roses.yaml', decodeFile('roses.yaml', bytes, BANNER, { decoders }).reading);
@@ -53,7 +59,10 @@ it('its documents are read, become objects, and have a status', () => {
 });
 
 it('a kind that no domain decodes is a defect of the list', () => {
-  expect(() => createDecoders([healthManifest, bannersManifest])).toThrow('no domain decodes the kind Shoot');
+  expect(() => createDecoders(manifests.slice(0, 2))).toThrow('no domain decodes the kind Shoot');
+  expect(() => createDecoders([...manifests, { name: 'flags', ...bannersManifest }])).toThrow(
+    'banners and flags both have the decoder of the kind ServiceMirror',
+  );
 });
 
 it('what its agents report is a live object that its view reads', () => {

@@ -30,11 +30,13 @@ const noting: Domain<NoteParts> = {
 const records: SharedRecord = { prefix: 'notes/', shape: fields({ text: isText }) };
 
 /** `said`: what the part is told to do. */
-function notesServer(said: string[]): ServerPart {
+function notesServer(said: string[]): ServerPart<number> {
   return {
     records: [records],
-    metrics: [{ name: 'fleetrelay_notes', type: 'gauge', labels: [], help: 'Notes of people.' }],
-    create: (core): RunningPart => {
+    metrics: [
+      { name: 'fleetrelay_notes', type: 'gauge', labels: [], help: 'Notes of people.', read: (count: number) => count },
+    ],
+    create: (core): RunningPart<number> => {
       const input = core.engine.reported(noting)?.parts.notes ?? expect.fail();
       const notes = createSharedInput<Note, Note>(core, records, { input, staged: (note) => note });
       const unfollow = notes.follow();
@@ -58,7 +60,7 @@ function notesServer(said: string[]): ServerPart {
             },
           },
         ],
-        samples: () => new Map([['fleetrelay_notes', [...notes.entries()].length]]),
+        figures: () => [...notes.entries()].length,
         start: async () => {
           said.push('start');
           return { notes: { host: '127.0.0.1', port: 9 } };

@@ -4,7 +4,7 @@ import type { Domain } from '../../../src/engine/domain.ts';
 import { type Declared, declaredOf } from '../../../src/engine/fleet/declared.ts';
 import { documentKey } from '../../../src/engine/fleet/sources.ts';
 import type { Engine } from '../../../src/engine/graph.ts';
-import type { Want } from '../../../src/engine/placement/wants.ts';
+import type { DerivedWant, Want } from '../../../src/engine/placement/wants.ts';
 import type { StatusPart } from '../../../src/engine/status/declared-status.ts';
 import { parseClusterName } from '../../../src/model/fleet/ids.ts';
 import { objectKey } from '../../../src/model/objects/object-key.ts';
@@ -19,7 +19,7 @@ const CARD = objectKey({ group: '', kind: 'ConfigMap', namespace: 'cards', name:
  * A domain of these tests alone: each ServiceMirror whose name begins with the domain's becomes the ConfigMap cards/card in the
  * cluster east, which could depend on the live objects of one kind there.
  */
-function cards(name: string, reads: string): Domain {
+function cards(name: string, reads: string, requires?: DerivedWant['requires']): Domain {
   return {
     name,
     readsLive: { '/ConfigMap': [reads] },
@@ -43,7 +43,7 @@ function cards(name: string, reads: string): Domain {
               scopeUnknown: false,
             },
             ...{ origin: declared.origin, identity: declared.identity },
-            derived: { domain: name, standsFor: { named: name } },
+            derived: { domain: name, standsFor: { named: name }, ...(requires && { requires }) },
           });
         },
       });
@@ -67,9 +67,12 @@ function cards(name: string, reads: string): Domain {
 const mirror = (name: string): string =>
   `apiVersion: fleetrelay.dev/v1alpha1\nkind: ServiceMirror\nmetadata: {name: ${name}}\nspec: {from: {names: [east]}, to: {names: [east]}}\n`;
 
-/** Two domains that make ConfigMaps: `blue` of Secrets, `red` of Services. Both kinds are listed in east. */
-function world() {
-  const made = createEngineWorld([cards('blue', '/Secret'), cards('red', '/Service')]);
+/**
+ * Two domains that make ConfigMaps: `blue` of Secrets, `red` of Services. Both kinds are listed in east. `requires`: what each object of
+ * `red` requires.
+ */
+function world(requires?: DerivedWant['requires']) {
+  const made = createEngineWorld([cards('blue', '/Secret'), cards('red', '/Service', requires)]);
   const { engine, file } = made;
   file('east.yaml', 'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: east}\n');
   const { inputs } = engine;
@@ -132,6 +135,55 @@ it('the one that loses is told by a condition, which goes with the cause', () =>
   expect(conditionOf(engine, 'blue-one')).toBeUndefined();
   file('b.yaml', null);
   engine.commit();
+  expect(conditionOf(engine, 'red-one')).toBeUndefined();
+});
+
+it('the one that loses to a document is told which file has the object', () => {
+  const { engine, file } = world();
+  file('a.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: cards, name: card}\n');
+  file(
+    'place.yaml',
+    'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: cards}\nspec: {paths: [a.yaml], clusters: {names: [east]}}\n',
+  );
+  file('b.yaml', mirror('blue-one'));
+  engine.commit();
+  expect(makerOf(engine)).toBeUndefined();
+  expect(conditionOf(engine, 'blue-one')).toMatchObject({
+    reason: 'NameTaken',
+    message: 'ConfigMap/cards/card of cluster east comes from a.yaml of source main, which had the name first',
+  });
+  file('a.yaml', null);
+  engine.commit();
+  expect(conditionOf(engine, 'blue-one')).toBeUndefined();
+});
+
+it('the one that loses to an object that stays, and whose maker is not known, is told which file has it', () => {
+  const { engine, file, inputs } = world();
+  file('a.yaml', mirror('red-one'));
+  engine.commit();
+  deliver(engine);
+  const { madeBy: _, ...unknown } = inputs.ledger.get('east', CARD) ?? expect.fail();
+  inputs.ledger.set('east', CARD, { ...unknown, digest: objectDigest({}) });
+  for (const kind of ['/Secret', '/Service'])
+    inputs.kinds.set('east', kind, { kind, state: 'unknown', message: 'forbidden' });
+  file('b.yaml', mirror('blue-one'));
+  engine.commit();
+  expect(engine.outputs.get('east', CARD)).toMatchObject({ type: 'keep' });
+  expect(conditionOf(engine, 'blue-one')).toMatchObject({
+    reason: 'NameTaken',
+    message: 'ConfigMap/cards/card of cluster east comes from a.yaml of source main, which had the name first',
+  });
+  expect(conditionOf(engine, 'red-one')).toBeUndefined();
+});
+
+it('a want whose required object is another one is not told that its name is taken', () => {
+  const other = objectKey({ group: '', kind: 'ConfigMap', namespace: 'cards', name: 'other' });
+  const { engine, file, inputs } = world({ key: other, standsFor: { named: 'red' } });
+  inputs.live.set('east', other, { key: other, digest: objectDigest({}), value: {} });
+  file('a.yaml', mirror('red-one'));
+  file('b.yaml', mirror('blue-one'));
+  engine.commit();
+  expect(makerOf(engine)).toBe('blue');
   expect(conditionOf(engine, 'red-one')).toBeUndefined();
 });
 

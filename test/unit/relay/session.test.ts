@@ -6,10 +6,10 @@ import {
   TAKES_DRIFT_MODE,
   TAKES_DRIFT_MODE_BOUND,
   TAKES_HEALTH_CHECKS,
-  TAKES_INJECTOR,
   TAKES_LIVE_OPT_OUTS,
   TAKES_SETTINGS,
 } from '../../../src/model/agent/agent.ts';
+import { TAKES_INJECTOR } from '../../../src/model/agent/agent-members.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent/agent-settings.ts';
 import { parseFleetName } from '../../../src/model/fleet/ids.ts';
 import type { SequencedDelta } from '../../../src/model/fleet/output.ts';

@@ -64,7 +64,7 @@ async function lines(question: ExplainRequest): Promise<readonly string[]> {
 describe('a declared data plane is explained', () => {
   it('by the line of each field that takes an inbound out of the set', async () => {
     expect(await ask({ object: 'dataplane/api' })).toMatchObject({
-      ...{ object: 'dataplane/api', mesh: 'default' },
+      ...{ object: 'dataplane/api', parent: { kind: 'mesh', name: 'default' } },
       message: 'inbound[port=80,svc=api] is not ready; inbound[port=81,svc=api] is not ready',
       entity: { mesh: 'default', name: 'api', status: 'Offline', connection: { state: 'never' } },
     });
@@ -182,7 +182,7 @@ describe('a data plane of a cluster is explained', () => {
       'conflict: several clusters have dataplane/example.demo: name one of east, west, as in "east dataplane/example.demo"',
     );
     expect(await ask({ cluster: 'west', object: 'dataplane/example.demo' })).toMatchObject({
-      ...{ mesh: 'default', cluster: 'west' },
+      ...{ parent: { kind: 'mesh', name: 'default' }, cluster: 'west' },
       entity: { status: 'Offline' },
     });
   });
@@ -191,7 +191,7 @@ describe('a data plane of a cluster is explained', () => {
 describe('a service of a mesh is explained', () => {
   it('from the service to the data plane to the inbound to its evidence', async () => {
     expect(await ask({ object: 'service/postgres' })).toMatchObject({
-      ...{ object: 'service/postgres', mesh: 'default' },
+      ...{ object: 'service/postgres', parent: { kind: 'mesh', name: 'default' } },
       message: '0 of 1 data plane online, 0 of 1 endpoint in the load-balancing set',
       entity: { status: 'offline' },
     });
@@ -205,19 +205,19 @@ describe('a service of a mesh is explained', () => {
 
   it('in one of several meshes, which the question names', async () => {
     expect(await ask({ object: 'service/api' })).toBe(
-      'conflict: several meshes have service/api: name one of default, other with --mesh',
+      'conflict: more than one mesh has service/api: name one of default, other with --mesh',
     );
-    expect(await ask({ object: 'service/api', mesh: 'other' })).toMatchObject({
-      mesh: 'other',
+    expect(await ask({ object: 'service/api', parent: 'other' })).toMatchObject({
+      parent: { kind: 'mesh', name: 'other' },
       entity: { mesh: 'other' },
     });
-    expect(await ask({ object: 'service/postgres', mesh: 'other' })).toBe(
+    expect(await ask({ object: 'service/postgres', parent: 'other' })).toBe(
       'notFound: there is no service/postgres in mesh "other"; there is one in mesh default',
     );
     expect(await ask({ object: 'svc/postgrs' })).toBe(
       'notFound: there is no service/postgrs; did you mean service/postgres?',
     );
-    expect(await ask({ object: 'Placement/x', mesh: 'other' })).toBe(
+    expect(await ask({ object: 'Placement/x', parent: 'other' })).toBe(
       'invalid: a mesh has no Placement/x: leave the mesh out',
     );
   });

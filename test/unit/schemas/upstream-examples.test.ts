@@ -34,7 +34,7 @@ const EXPECTED: Readonly<Record<string, readonly (readonly [identity: string, ke
   'gardener-shoot.yaml': [['core.gardener.cloud/Shoot/garden-dev/crazy-botany', 'garden-dev/crazy-botany']],
   'gloo-kubernetes-cluster-status.yaml': [['admin.gloo.solo.io/KubernetesCluster/gloo-mesh/cluster-1', 'cluster-1']],
   'gloo-kubernetes-cluster.yaml': [['admin.gloo.solo.io/KubernetesCluster/gloo-mesh/cluster-1', 'cluster-1']],
-  'kuma-kubernetes.yaml': [['kuma.io/Dataplane/shop/web-7d4f@default', 'shop/web-7d4f']],
+  'kuma-kubernetes.yaml': [['kuma.io/Dataplane/shop/web-7d4f', 'shop/web-7d4f']],
   'kuma-proto-leniency.yaml': [['kuma.io/Dataplane//lenient@default', 'lenient@default']],
   'kuma-universal-health.yaml': [['kuma.io/Dataplane//web-01@default', 'web-01@default']],
   'kuma-universal-service-probe.yaml': [['kuma.io/Dataplane//web-01@default', 'web-01@default']],

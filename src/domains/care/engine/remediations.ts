@@ -2,7 +2,7 @@ import type { Collection, Derived, Graph } from '../../../engine/collections/typ
 import type { EngineInputs } from '../../../engine/inputs.ts';
 import type { LiveObject } from '../../../model/agent/agent.ts';
 import { agentReportKey } from '../../../model/agent/agent-report.ts';
-import type { ViewFilter } from '../../../model/fleet/view-filter.ts';
+import { isWanted, type ViewFilter } from '../../../model/fleet/view-filter.ts';
 import { compareText, type JsonObject, objectOf } from '../../../model/text/json.ts';
 import { type RecordedRemediation, readRemediations } from '../model/remediations.ts';
 import { REMEDIATIONS } from '../model/reports.ts';
@@ -26,10 +26,10 @@ export function deriveRemediations(
 /** The rows of `fleetrelay get remediations`, in the order of their time. */
 export function remediationViewRows(
   remediations: Collection<readonly RecordedRemediation[]>,
-  filter?: ViewFilter,
+  filter: ViewFilter = {},
 ): readonly JsonObject[] {
   return [...remediations.partitions()]
-    .filter((cluster) => filter?.cluster === undefined || filter.cluster === cluster)
+    .filter((cluster) => isWanted(filter.cluster, cluster))
     .sort(compareText)
     .flatMap((cluster) =>
       (remediations.get(cluster, cluster) ?? []).map(({ id, time, ...rest }) => ({ time, cluster, ...rest, id })),

@@ -33,6 +33,7 @@ export function careSettings({ care = careDefaults, discovery }: FleetPolicy): C
 
 /** The server decides whether a repository may switch on what changes webhooks of others. */
 export const careSection: PolicySection = {
+  name: 'care',
   bound: (policy, { webhookRemediator }, cuts) => {
     if (policy.care?.webhookRemediatorEnabled !== true || webhookRemediator) return policy;
     cuts.push({

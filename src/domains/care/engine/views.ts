@@ -6,7 +6,7 @@ import type { ShownShoot } from './shown-shoots.ts';
 
 /** The rows of Shoots: a member for each column of Gardener's list, with its text. */
 export function shootRows(shoots: readonly ShownShoot[], { cluster }: ViewFilter = {}): readonly JsonObject[] {
-  return shoots.filter((shoot) => cluster === undefined || isOf(shoot, cluster)).map(shootRow);
+  return shoots.filter((shoot) => cluster?.some((name) => isOf(shoot, name)) ?? true).map(shootRow);
 }
 
 /** A declared Shoot belongs to its cluster and its Seed, a live one to the cluster where it is live. */

@@ -3,7 +3,6 @@ import { asView, listedKind } from '../../../cli/lists/listed-kind.ts';
 import { isPlacedName } from '../../../cli/lists/object-names.ts';
 import type { Column } from '../../../cli/output.ts';
 import { orDash } from '../../../cli/views.ts';
-import type { ViewFilter } from '../../../model/fleet/view-filter.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf, textsOf } from '../../../model/text/json.ts';
 
 const DATAPLANE_COLUMNS: readonly Column<JsonObject>[] = [
@@ -57,8 +56,8 @@ const ENDPOINT_COLUMNS: readonly Column<JsonObject>[] = [
   { title: 'ZONE', text: ({ zone }) => orDash(zone) },
 ];
 
-/** The members of a filter that the server obeys in these views. */
-const asked: readonly (keyof ViewFilter)[] = ['mesh', 'cluster', 'tags'];
+/** The filters that the server obeys in these views. */
+const asked = ['mesh', 'cluster', 'tag'];
 
 const DATAPLANES = listedKind<JsonObject>({
   name: 'dataplanes',
@@ -112,7 +111,15 @@ export const healthViews: DomainViews = {
     ['fleetrelay get dataplanes --tag kuma.io/service=web', 'the proxies of a service, and why one is not online'],
     ['fleetrelay get endpoints --mesh default', 'the load-balancing sets: what may receive traffic now'],
   ],
+  filters: {
+    mesh: { value: '<name>', what: 'only what belongs to this mesh' },
+    tag: {
+      value: '<key=value>',
+      what: 'only what an inbound with this tag serves; a key alone stands for any value; repeated: one inbound has them all',
+    },
+  },
   explain: {
+    parent: { name: 'mesh', what: 'the mesh of the service or data plane, if several have one of this name' },
     what: 'service/NAME without a cluster is a service of a mesh, and dataplane/NAME a data plane: their status, and what each inbound has it from.',
     examples: [
       ['fleetrelay explain service/postgres', 'the service of a mesh, and why a data plane of it is not online'],

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { AgentReplica, OpenAgentDomain } from '../../../compose/agent/agent-domain.ts';
-import { TAKES_INJECTOR } from '../../../model/agent/agent.ts';
+import { TAKES_INJECTOR } from '../../../model/agent/agent-members.ts';
 import { errorText } from '../../../model/text/messages.ts';
 import { displayAddress } from '../../../server/listen-address.ts';
 import { flag, type MetricSet } from '../../../server/metric-set.ts';

@@ -7,7 +7,7 @@ import { dataplaneSubject } from '../model/dataplane.ts';
 import { dataplaneView } from '../runtime/dataplane-question.ts';
 import { reportRecords } from '../runtime/reports.ts';
 import { streamRecords } from '../runtime/streams.ts';
-import { HEALTH_METRICS, healthSamples } from '../server/health-metrics.ts';
+import { HEALTH_METRICS, type HealthFigures } from '../server/health-metrics.ts';
 import { createXds, type XdsSetup } from '../xds/xds.ts';
 import { openXds } from './open-xds.ts';
 
@@ -18,14 +18,14 @@ export const RENEW_DATAPLANE_TOKEN = '/dataplanes/:mesh/:name/renew-token';
 type Tokens = Parameters<typeof renewToken>[0];
 
 /** Data planes at a management server that serves no Envoys until it is configured. */
-export const healthServer: ServerPart = {
+export const healthServer: ServerPart<HealthFigures> = {
   ...createHealthServer(undefined),
   configured: ({ config, relay, env, log }: ServerProcess) =>
     createHealthServer(openXds(config, relay, { env }), { generations: relay.records.generations, log }),
 };
 
 /** `setup`: what Envoys are served with; undefined: none is. `tokens`: absent: they are not renewed. */
-export function createHealthServer(setup: XdsSetup | undefined, tokens?: Tokens): ServerPart {
+export function createHealthServer(setup: XdsSetup | undefined, tokens?: Tokens): ServerPart<HealthFigures> {
   return {
     records: [streamRecords, reportRecords],
     metrics: HEALTH_METRICS,
@@ -33,7 +33,11 @@ export function createHealthServer(setup: XdsSetup | undefined, tokens?: Tokens)
   };
 }
 
-function runHealthServer(core: ServerPartDeps, setup: XdsSetup | undefined, tokens: Tokens | undefined): RunningPart {
+function runHealthServer(
+  core: ServerPartDeps,
+  setup: XdsSetup | undefined,
+  tokens: Tokens | undefined,
+): RunningPart<HealthFigures> {
   const xds = createXds(core, setup);
   const view = ({ mesh = '', name = '' }: Texts) => dataplaneView(core, { mesh, name }, xds.address());
   const renew = async (tokensOf: Tokens, names: Texts, by: string): Promise<Act<object>> => {
@@ -51,7 +55,7 @@ function runHealthServer(core: ServerPartDeps, setup: XdsSetup | undefined, toke
   return {
     questions: [{ path: '/dataplanes/:mesh/:name', answer: view }],
     ...(renewal && { acts: [renewal] }),
-    samples: () => healthSamples({ envoys: xds.figures(), meshes: xds.meshes() }),
+    figures: () => ({ envoys: xds.figures(), meshes: xds.meshes() }),
     start: async () => {
       const address = await xds.start();
       return given({ xds: address });

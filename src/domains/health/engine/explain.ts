@@ -23,6 +23,7 @@ export function healthEntities(sources: HealthSources): readonly EntityKind[] {
   return [
     {
       words: ['dataplane', 'dataplanes', 'dp'],
+      parent: 'mesh',
       names: () => all().map(({ value }) => value.dataplane.name),
       named: (name) =>
         all()
@@ -32,6 +33,7 @@ export function healthEntities(sources: HealthSources): readonly EntityKind[] {
     },
     {
       words: ['service', 'services', 'svc'],
+      parent: 'mesh',
       names: () => [...services.entries('')].map(({ value }) => value.name),
       named: (name) =>
         [...services.entries('')]
@@ -51,7 +53,7 @@ function dataplaneEntity(sources: HealthSources, entry: Entry<DataplaneValue>): 
       : [{ type: 'live', cluster: from.cluster, key: from.key, part: `is the data plane ${dataplane.name}` }];
   return {
     name: dataplane.name,
-    mesh: dataplane.mesh,
+    parent: dataplane.mesh,
     ...(cluster === '' ? {} : { cluster }),
     ...(from.type === 'declared' ? { declaration: { kind: 'Dataplane', key: from.key } as const } : {}),
     explain: () => ({
@@ -66,7 +68,7 @@ function serviceEntity(sources: HealthSources, { key, value }: Entry<ServiceValu
   const { mesh, name, dataplanes, endpoints } = value;
   return {
     name,
-    mesh,
+    parent: mesh,
     explain: () => ({
       row: serviceRow(value),
       message: `${dataplanes.online} of ${counted(dataplanes.total, 'data plane')} online, ${endpoints.ready} of ${counted(endpoints.total, 'endpoint')} in the load-balancing set`,

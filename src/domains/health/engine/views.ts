@@ -1,6 +1,6 @@
 import type { Collection, Entry } from '../../../engine/collections/types.ts';
 import type { EngineInputs } from '../../../engine/inputs.ts';
-import type { ViewFilter } from '../../../model/fleet/view-filter.ts';
+import { isWanted, type ViewFilter } from '../../../model/fleet/view-filter.ts';
 import { kindOf } from '../../../model/objects/object-key.ts';
 import { compareText, type JsonObject } from '../../../model/text/json.ts';
 import { rfc3339 } from '../../../model/text/time.ts';
@@ -71,19 +71,19 @@ export function serviceRows(
   dataplanes: Collection<DataplaneValue>,
   filter: ViewFilter = {},
 ): readonly JsonObject[] {
-  const { mesh: wanted, cluster, tags } = filter;
+  const { mesh: wanted, cluster, tag } = filter;
   const served =
-    cluster === undefined && tags === undefined
+    cluster === undefined && tag === undefined
       ? undefined
       : new Set(
           matching(dataplanes, filter).flatMap(({ value: { dataplane } }) =>
             parts(dataplane)
-              .filter((part) => hasTags(part.tags, tags))
+              .filter((part) => hasTags(part.tags, tag))
               .map(({ service }) => joined(dataplane.mesh, service)),
           ),
         );
   return [...services.entries('')]
-    .filter(({ value: { mesh } }) => wanted === undefined || mesh === wanted)
+    .filter(({ value: { mesh } }) => isWanted(wanted, mesh))
     .filter(({ value: { mesh, name } }) => served === undefined || served.has(joined(mesh, name)))
     .sort((a, b) => compareText(a.key, b.key))
     .map(({ value }) => serviceRow(value));
@@ -106,13 +106,13 @@ export function serviceRow({ mesh, name, status, type, dataplanes, endpoints, zo
 export function endpointRows(
   inbounds: Collection<InboundValue>,
   dataplanes: Collection<DataplaneValue>,
-  { mesh: wanted, cluster, tags }: ViewFilter = {},
+  { mesh, cluster, tag }: ViewFilter = {},
 ): readonly JsonObject[] {
-  const isWanted = ({ value }: Entry<InboundValue>): boolean =>
-    (wanted === undefined || value.mesh === wanted) &&
-    (cluster === undefined || value.cluster === cluster) &&
-    (tags === undefined || hasTags(tagsOf(dataplanes, value), tags));
-  const found = loadBalancingSet(inbounds).filter(isWanted);
+  const isSelected = ({ value }: Entry<InboundValue>): boolean =>
+    isWanted(mesh, value.mesh) &&
+    isWanted(cluster, value.cluster) &&
+    (tag === undefined || hasTags(tagsOf(dataplanes, value), tag));
+  const found = loadBalancingSet(inbounds).filter(isSelected);
   return found.map(({ value: { mesh, service, address, port, zone } }) => ({
     mesh,
     service,
@@ -124,17 +124,13 @@ export function endpointRows(
 }
 
 /** The data planes that a filter selects, in no particular order. */
-function matching(
-  dataplanes: Collection<DataplaneValue>,
-  { mesh, cluster, tags }: ViewFilter,
-): Entry<DataplaneValue>[] {
-  const partitions = cluster === undefined ? [...dataplanes.partitions()] : [cluster];
-  return partitions
+function matching(dataplanes: Collection<DataplaneValue>, { mesh, cluster, tag }: ViewFilter): Entry<DataplaneValue>[] {
+  return (cluster ?? [...dataplanes.partitions()])
     .flatMap((partition) => [...dataplanes.entries(partition)])
     .filter(
       ({ value: { dataplane } }) =>
-        (mesh === undefined || dataplane.mesh === mesh) &&
-        (tags === undefined || parts(dataplane).some((part) => hasTags(part.tags, tags))),
+        isWanted(mesh, dataplane.mesh) &&
+        (tag === undefined || parts(dataplane).some((part) => hasTags(part.tags, tag))),
     );
 }
 
@@ -147,6 +143,8 @@ function tagsOf(dataplanes: Collection<DataplaneValue>, { cluster, mesh, datapla
   return dataplanes.get(cluster, dataplaneKey({ mesh, name: dataplane }))?.dataplane.inbounds[position]?.tags ?? {};
 }
 
-function hasTags(tags: Tags, wanted: Tags = {}): boolean {
-  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(tags, key) && tags[key] === value);
+/** Whether there are all of these tags; one is `KEY=VALUE`, or `KEY` for any value. */
+function hasTags(tags: Tags, wanted: readonly string[] = []): boolean {
+  const written = new Set(Object.entries(tags).flatMap(([key, value]) => [key, `${key}=${value}`]));
+  return wanted.every((tag) => written.has(tag));
 }

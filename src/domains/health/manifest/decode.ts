@@ -26,11 +26,11 @@ export function readDataplane(document: JsonObject): Decoded<DeclaredDataplane> 
   const { name = '', namespace = '' } = 'type' in value ? { name: value.name } : { ...value.metadata };
   if (name === '') return { problems: all };
   const id = dataplaneIdOf(plain);
-  const metadata = 'type' in value ? { name, mesh: id.mesh } : { name, namespace };
+  const metadata = 'type' in value ? { name, parent: id.mesh } : { name, namespace };
   const { networking, probes } = ('type' in value ? value : { ...value.spec }) as unknown as JsonObject;
   const spec = { networking, ...given({ probes }) };
   const dataplane = dataplaneOf(spec, id, dataplaneLabels(plain));
-  return { problems: all, metadata, mesh: id.mesh, value: { dataplane, spec } };
+  return { problems: all, metadata, value: { dataplane, spec } };
 }
 
 /** @param document without nulls, with names in camelCase */

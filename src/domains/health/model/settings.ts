@@ -33,5 +33,6 @@ export const healthDefaults: HealthSettings = {
 
 /** Every agent is told how it rewrites the probes of admitted Pods. */
 export const healthSection: PolicySection = {
+  name: 'health',
   forAgents: ({ health: { injector } = healthDefaults }) => ({ injector }),
 };

@@ -1,23 +1,18 @@
-import type { XdsFigures } from '../../../model/fleet/xds-figures.ts';
-import type { MetricDefinition } from '../../../server/metric-set.ts';
-import type { Reading } from '../../../server/metrics.ts';
+import type { DomainMetric } from '../../../server/metrics.ts';
+import type { EnvoyFigures } from '../model/envoy-figures.ts';
 import { type MeshFigures, meshSamples } from './mesh-metrics.ts';
 
 /** What the metrics show of data planes and their Envoys. */
 export interface HealthFigures {
-  readonly envoys: XdsFigures;
+  readonly envoys: EnvoyFigures;
   /** Of all meshes that have a data plane. */
   readonly meshes: readonly MeshFigures[];
-}
-
-interface HealthMetric extends MetricDefinition {
-  readonly read: (figures: HealthFigures) => Reading;
 }
 
 const EDS_RESULTS = ['sent', 'accepted', 'rejected'] as const;
 
 /** The metrics of data planes and their Envoys. */
-export const HEALTH_METRICS: readonly HealthMetric[] = [
+export const HEALTH_METRICS: readonly DomainMetric<HealthFigures>[] = [
   {
     name: 'fleetrelay_dataplanes',
     type: 'gauge',
@@ -62,8 +57,3 @@ export const HEALTH_METRICS: readonly HealthMetric[] = [
     read: ({ envoys }) => envoys.refusals,
   },
 ];
-
-/** What the metrics show, by their names. */
-export function healthSamples(figures: HealthFigures): ReadonlyMap<string, Reading> {
-  return new Map(HEALTH_METRICS.map(({ name, read }) => [name, read(figures)]));
-}

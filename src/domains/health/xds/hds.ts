@@ -6,6 +6,7 @@ import {
   HealthCheckSpecifierSchema,
 } from '../../../../generated/envoy/service/health/v3/hds_pb.ts';
 import type { IncomingCall, StreamEnd } from '../../../ports/transport.ts';
+import { addTo } from '../../../xds/figures.ts';
 import type { Protocol, Session, StreamDeps } from '../../../xds/stream.ts';
 import type { DeclaredDataplane } from '../model/dataplane.ts';
 import type { DataplaneReports } from '../runtime/reports.ts';
@@ -14,7 +15,7 @@ import { reportAfter } from './reports.ts';
 import { specifierOf } from './specifier.ts';
 
 /** What the streams of HDS need. */
-interface HdsDeps extends Pick<StreamDeps, 'counts' | 'clock'> {
+interface HdsDeps extends Pick<StreamDeps, 'clock'> {
   readonly settings: HdsSettings;
   readonly declared: (dataplane: string) => DeclaredDataplane | undefined;
   readonly reports: DataplaneReports;
@@ -28,17 +29,25 @@ const DISABLED: StreamEnd = {
   message: 'health is not collected here (KUMA_DP_SERVER_HDS_ENABLED)',
 };
 
+/** Open streams, and what became of reports by constant result. */
+interface HdsCounts {
+  streams: number;
+  readonly reports: Map<string, number>;
+}
+
 /** Envoys are told what to check, and report what they have found. */
 export function createHds(deps: HdsDeps) {
   const specifiers = new Map<string, Set<() => void>>();
+  const counts: HdsCounts = { streams: 0, reports: new Map() };
   const protocol: Protocol<typeof HealthCheckRequestOrEndpointHealthResponseSchema> = {
     schema: HealthCheckRequestOrEndpointHealthResponseSchema,
     nodeOf: ({ requestType }) =>
       requestType.case === 'healthCheckRequest' ? (requestType.value.node?.id ?? '') : undefined,
-    open: (dataplane, call) => openSession(deps, specifiers, dataplane, call),
+    open: (dataplane, call) => openSession({ ...deps, counts }, specifiers, dataplane, call),
   };
   return {
     protocol,
+    counts: counts as Readonly<HdsCounts>,
     /** The declaration of the data plane may have changed: its Envoy is told at once. */
     changed: (dataplane: string): void => {
       for (const push of specifiers.get(dataplane) ?? []) push();
@@ -47,7 +56,7 @@ export function createHds(deps: HdsDeps) {
 }
 
 function openSession(
-  deps: HdsDeps,
+  deps: HdsDeps & { readonly counts: HdsCounts },
   specifiers: Map<string, Set<() => void>>,
   dataplane: string,
   call: IncomingCall,
@@ -55,7 +64,7 @@ function openSession(
   const { counts, clock, settings, reports } = deps;
   const began = reports.began(dataplane);
   const closed = settings.enabled ? deps.opened(dataplane) : () => undefined;
-  counts.hdsOpened();
+  counts.streams += 1;
   const push = specifierSender(deps, dataplane, call);
   const those = specifiers.get(dataplane) ?? new Set();
   specifiers.set(dataplane, those.add(push));
@@ -72,13 +81,13 @@ function openSession(
       if (declared === undefined) return undefined;
       const before = reports.last(dataplane);
       const after = reportAfter(requestType.value, declared.dataplane, before, clock.now());
-      counts.report(reports.reported(dataplane, began, after));
+      addTo(counts.reports, reports.reported(dataplane, began, after));
       return undefined;
     },
     ended: (why) => {
       those.delete(push);
       if (those.size === 0 && specifiers.get(dataplane) === those) specifiers.delete(dataplane);
-      counts.hdsEnded();
+      counts.streams -= 1;
       closed(why);
     },
   };

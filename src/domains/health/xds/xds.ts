@@ -1,5 +1,4 @@
 import { createLimitedLog } from '../../../http/limited-log.ts';
-import type { XdsFigures } from '../../../model/fleet/xds-figures.ts';
 import type { StreamEnd } from '../../../ports/transport.ts';
 import type { XdsTransport } from '../../../ports/xds-transport.ts';
 import type { ServerCore } from '../../../runtime/core.ts';
@@ -10,6 +9,7 @@ import { XDS_LIMITS, type XdsLimits } from '../../../xds/limits.ts';
 import { createOpenStreams, createStreams } from '../../../xds/stream.ts';
 import { type HealthParts, health as healthDomain } from '../engine/health.ts';
 import type { DeclaredDataplane } from '../model/dataplane.ts';
+import type { EnvoyFigures } from '../model/envoy-figures.ts';
 import { declaredDataplane } from '../runtime/declared.ts';
 import { createDataplaneReports } from '../runtime/reports.ts';
 import { createDataplaneStreams } from '../runtime/streams.ts';
@@ -53,7 +53,7 @@ const REMOVED: StreamEnd = {
   message: 'the data plane is not declared any more',
 };
 
-const NO_FIGURES: XdsFigures = createXdsCounts().figures();
+const NO_FIGURES: EnvoyFigures = { hdsStreams: 0, hdsReports: new Map(), edsPushes: new Map(), refusals: new Map() };
 
 /** Knows which declared data planes are connected and what their Envoys report, and serves their Envoys if there is a setup. */
 export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
@@ -80,7 +80,7 @@ export function createXds(deps: XdsDeps, setup: XdsSetup | undefined) {
   });
   return {
     /** For metrics. */
-    figures: (): XdsFigures => server?.figures() ?? NO_FIGURES,
+    figures: (): EnvoyFigures => server?.figures() ?? NO_FIGURES,
     /** How many data planes and services of each mesh have each status. */
     meshes: health.meshCounts,
     /** Resolves with the address; undefined: no Envoy is served here. */
@@ -150,7 +150,7 @@ function createServer(
     isDeclared: (key) => declared(key) !== undefined,
   });
   const { opened } = streams;
-  const hds = createHds({ counts, clock, settings, declared, reports, opened });
+  const hds = createHds({ clock, settings, declared, reports, opened });
   const endpoints = createEndpoints({
     graph: engine.graph,
     health,
@@ -173,7 +173,12 @@ function createServer(
     discovery: createStreams(shared, ads.protocol, open),
   };
   return {
-    figures: counts.figures,
+    figures: (): EnvoyFigures => ({
+      hdsStreams: hds.counts.streams,
+      hdsReports: hds.counts.reports,
+      edsPushes: counts.pushes(ENDPOINT_TYPE),
+      refusals: counts.refusals(),
+    }),
     declared: hds.changed,
     removed: (key: string): void => open.end(key, REMOVED),
     committed: endpoints.committed,

@@ -36,7 +36,7 @@ describe('the registry of engine kinds', () => {
     ['Shoot', { namespace: 'garden', name: 'web' }, 'garden/web'],
     ['Shoot', { namespace: '', name: 'web' }, 'web'],
     ['Dataplane', { namespace: 'shop', name: 'web' }, 'shop/web'],
-    ['Dataplane', { namespace: '', name: 'web', mesh: 'default' }, 'web@default'],
+    ['Dataplane', { namespace: '', name: 'web', parent: 'default' }, 'web@default'],
   ])('a %s of %j has the key "%s"', (kind, name, key) => {
     expect(declarationKey(kind, name)).toBe(key);
   });

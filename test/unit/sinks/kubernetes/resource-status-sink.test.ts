@@ -297,7 +297,7 @@ describe('status of custom resources', () => {
     });
     const speak = async (condition: ConditionValue) => {
       const constraint = { type: 'HibernationPossible', status: 'True', reason: 'No', message: '' } as const;
-      say({ conditions: [condition], fields: {}, form: 'gardener', conditionLists: { constraints: [constraint] } });
+      say({ conditions: [condition], fields: {}, form: 'timed', conditionLists: { constraints: [constraint] } });
       await later();
       const { lastTransitionTime, lastUpdateTime, ...said } =
         conditionsIn(fake.get(apps)?.status).APIServerAvailable ?? {};

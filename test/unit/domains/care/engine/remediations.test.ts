@@ -19,7 +19,7 @@ it('the view of remediations has what all agents report, in the order of time', 
   engine.commit();
   const view = engine.domains.flatMap(({ report: { shows } }) => shows?.views?.remediations ?? [])[0] ?? expect.fail();
   expect(view().map(({ cluster, id }) => `${cluster}/${id}`)).toEqual(['green/1', 'blue/1', 'green/2']);
-  expect(view({ cluster: 'blue' })).toEqual([
+  expect(view({ cluster: ['blue'] })).toEqual([
     {
       ...{
         time: '2026-01-01T00:00:02Z',

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 const names = (cluster?: string) =>
-  rowsOf(world.engine, 'shoots', cluster === undefined ? {} : { cluster }).map(({ name }) => name);
+  rowsOf(world.engine, 'shoots', cluster === undefined ? {} : { cluster: [cluster] }).map(({ name }) => name);
 
 test('a Shoot is of its cluster and of its Seed, a live one of the cluster where it is live', () => {
   expect(names()).toEqual(['blue', 'red']);

@@ -366,7 +366,7 @@ describe('the tags of a Pod', () => {
   it('select data planes by the topology of their Nodes', () => {
     live(pod({ node: 'n1' }), pod({ name: 'elsewhere', node: 'n2' }), node(TOPOLOGY), service('web', {}));
     world.engine.commit();
-    const filter = { tags: { 'topology.kubernetes.io/zone': 'eu-1' } };
+    const filter = { tag: ['topology.kubernetes.io/zone=eu-1'] };
     expect(rowsOf(world.engine, 'dataplanes', filter).map(({ name }) => name)).toEqual(['example.demo']);
   });
 });

@@ -36,32 +36,27 @@ describe('a filter by', () => {
       endpoints: readonly string[],
     ]
   >([
-    ['mesh', { mesh: 'other' }, ['other/one'], ['other/web'], ['other/web']],
+    ['mesh', { mesh: ['other'] }, ['other/one'], ['other/web'], ['other/web']],
     [
       'cluster',
-      { cluster: 'east' },
+      { cluster: ['east'] },
       ['default/example.demo'],
       ['default/example_demo_svc'],
       ['default/example_demo_svc'],
     ],
+    ['a tag', { tag: ['version=v2'] }, ['default/out', 'default/two'], ['default/api', 'default/web'], ['default/api']],
+    ['tags of one inbound', { tag: ['version=v2', 'kuma.io/service=web'] }, ['default/out'], ['default/web'], []],
+    ['tags that no one inbound has', { tag: ['version=v1', 'kuma.io/service=api'] }, [], [], []],
+    ['mesh and tag', { mesh: ['other'], tag: ['version=v2'] }, [], [], []],
+    ['an unknown cluster', { cluster: ['nowhere'] }, [], [], []],
+    ['a name of an object', { tag: ['constructor'] }, [], [], []],
     [
-      'a tag',
-      { tags: { version: 'v2' } },
-      ['default/out', 'default/two'],
-      ['default/api', 'default/web'],
-      ['default/api'],
+      'a filter that these views do not have',
+      { colour: ['red'], mesh: ['other'] },
+      ['other/one'],
+      ['other/web'],
+      ['other/web'],
     ],
-    [
-      'tags of one inbound',
-      { tags: { version: 'v2', 'kuma.io/service': 'web' } },
-      ['default/out'],
-      ['default/web'],
-      [],
-    ],
-    ['tags that no one inbound has', { tags: { version: 'v1', 'kuma.io/service': 'api' } }, [], [], []],
-    ['mesh and tag', { mesh: 'other', tags: { version: 'v2' } }, [], [], []],
-    ['an unknown cluster', { cluster: 'nowhere' }, [], [], []],
-    ['a name of an object', { tags: { constructor: 'x' } }, [], [], []],
   ])('%s', (_, filter, dataplanes, services, endpoints) => {
     expect(names('dataplanes', filter)).toEqual(dataplanes);
     expect(names('services', filter)).toEqual(services);

@@ -1,9 +1,10 @@
-/** What became of reports and pushes, by constant result; counts since the start of the process. */
-export interface XdsFigures {
+/** What became of the streams of Envoys since the start of the process; maps are by constant result or reason. */
+export interface EnvoyFigures {
   /** Open HDS streams of data planes that were let in. */
   readonly hdsStreams: number;
   readonly hdsReports: ReadonlyMap<string, number>;
+  /** Responses with endpoints. */
   readonly edsPushes: ReadonlyMap<string, number>;
-  /** Streams that were refused, by constant reason. */
+  /** Streams that were refused. */
   readonly refusals: ReadonlyMap<string, number>;
 }
