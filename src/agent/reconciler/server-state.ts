@@ -23,7 +23,10 @@ const TABLE: Readonly<Record<ServerState, Readonly<Partial<Record<ServerEvent, S
   away: { connected: 'connected', accepted: 'current', acceptedLate: 'away', disconnected: 'away' },
   connected: { accepted: 'current', acceptedLate: 'connected', graceOver: 'current', disconnected: 'away' },
   current: {
-    ...{ connected: 'current', accepted: 'current', acceptedLate: 'current', graceOver: 'current' },
+    connected: 'current',
+    accepted: 'current',
+    acceptedLate: 'current',
+    graceOver: 'current',
     disconnected: 'away',
   },
 };

@@ -48,7 +48,11 @@ export function createState(deps: ReconcilerDeps, { inventory, trusted }: Recove
     },
   });
   const state = {
-    ...{ deps, store, queue, prerequisites, lateWrites },
+    deps,
+    store,
+    queue,
+    prerequisites,
+    lateWrites,
     server: (trusted ? 'away' : 'recovering') as ServerState,
     /** Counts the links to the server: a delta permits removals only until its link ends. */
     link: 0,
