@@ -218,7 +218,7 @@ function fromOtherSide({ id, kubernetesVersion }: ClusterView): string {
 function connectionRows(cluster: ClusterView): readonly Row[] {
   const { name, connected, connectionSince, problem, refusal, warm, conditions } = cluster;
   const isUnreadable = conditions.some(({ type, reason }) => type === 'InSync' && reason === 'ClusterUnreadable');
-  const logs = `see the logs of the agent of ${name} and of the server`;
+  const logs = `see the log of the agent of ${name}, and the server's`;
   const refused = refusal === undefined ? '' : refusalWords(refusal);
   const remedy = refusal && (wayOutIn(refusal.message) ?? refusalFix(name, refusal.reason) ?? logs);
   const beside = connected && refusal !== undefined ? `its agent is connected, and a caller was ${refused}` : '';
