@@ -32,6 +32,9 @@ test.each([
   '// Somebody else has the object.',
   'for whoever asks',
   "throw new Error('nobody leads')",
+  '/** So many objects are listed. */',
+  ' * The stamp is those\n * of others.',
+  '/** As of {@link Stamp}. */',
 ])('the test itself would find %s', (text) => {
   expect(retiredIn('src/x.ts', text)).toHaveLength(1);
 });

@@ -51,16 +51,25 @@ export const retiredWords: readonly RetiredWord[] = [
     word: /earlier (version|format)s? (has|have|wrote|of the store)/i,
     instead: 'nothing: no earlier version was released',
   },
+  { word: /\bso many\b/i, instead: 'the number by its name, or "most ..."', except: ['test/golden/'] },
+  {
+    word: /\b(that|those) of\b/i,
+    instead: 'the noun itself, or a possessive',
+    except: ['test/golden/'],
+  },
+  { word: /\bas of (all that|\{@link|`)/i, instead: '"staged changes count", or "see {@link ...}"' },
 ];
 
-/** Words of a list that a text holds, with the line of each. */
+/** Retired words that a text holds, each with the line in which it begins. A line break in a sentence counts as a space. */
 export function retiredIn(path: string, text: string): readonly string[] {
   const words = retiredWords.filter(({ except = [] }) => !except.some((place) => path.startsWith(place)));
-  return text
-    .split('\n')
-    .flatMap((line, index) =>
-      words
-        .filter(({ word }) => word.test(line))
-        .map(({ word, instead }) => `${path}:${index + 1}: ${word.exec(line)?.[0]} → ${instead}`),
-    );
+  const lines = text.split('\n');
+  return lines.flatMap((line, index) => {
+    const joined = `${line} ${lines[index + 1]?.replace(/^[\s*/#]+/, '') ?? ''}`;
+    return words.flatMap(({ word, instead }) => {
+      const found = word.exec(joined);
+      if (found === null || found.index >= line.length) return [];
+      return [`${path}:${index + 1}: ${found[0]} → ${instead}`];
+    });
+  });
 }
