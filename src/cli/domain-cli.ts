@@ -1,6 +1,5 @@
 import type { TokenRequest } from '../compose/cluster/token.ts';
 import type { DocumentsRequest, FoundDocuments } from '../compose/documents.ts';
-import type { DomainRender } from '../compose/render/domain-render.ts';
 import type { CliCommand, Examples, ProcessContext } from './command.ts';
 import type { UsageRow } from './exit-codes.ts';
 import type { ListedKind } from './lists/listed-kind.ts';
@@ -70,8 +69,6 @@ export interface DomainCli {
   readonly views: () => Promise<DomainViews>;
   /** Absent: nothing. */
   readonly agent?: () => Promise<AgentCli>;
-  /** The option of `render` with the file that {@link DomainRender.read} reads; absent: there is none. */
-  readonly renders?: { readonly option: string; readonly what: string };
 }
 
 /**

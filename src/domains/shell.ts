@@ -25,5 +25,5 @@ export interface DomainShell {
   /** Its commands, and what `get` and `explain` show of it; absent: the command line has nothing of it. */
   readonly cli?: DomainCli;
   /** What it adds to an evaluation of a folder; absent: nothing besides its engine. */
-  readonly render?: () => Promise<DomainRender>;
+  readonly render?: DomainRender;
 }

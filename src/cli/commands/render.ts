@@ -21,8 +21,8 @@ interface Flags {
 }
 
 /** The options that name a file of a domain. */
-const FILES = domains.flatMap(({ name, cli }) =>
-  cli?.renders === undefined ? [] : [{ ...cli.renders, domain: name }],
+const FILES = domains.flatMap(({ name, render }) =>
+  render?.file === undefined ? [] : [{ ...render.file, domain: name }],
 );
 
 /** `fleetrelay render [PATH]`: what the engine makes of a folder, once. Exit code 1 if a file is invalid. */

@@ -12,13 +12,16 @@ export interface InputFile {
   findings(engine: Engine): readonly Diagnostic[];
 }
 
-/** What a domain adds to an evaluation of a folder and of recorded clusters. */
+/** Reads a file with inputs of a domain. Rejects with a text for people if it cannot be read. `path` is what diagnostics name. */
+export type ReadInput = (file: string, path: string) => Promise<InputFile>;
+
+/** The reports that the agent of a recorded cluster would make for a domain at a moment. */
+export type RecordedReports = (live: LiveState, settings: AgentSettings, nowMillis: number) => AgentReports;
+
+/** What a domain adds to an evaluation of a folder and of recorded clusters. A function imports its part when it is called. */
 export interface DomainRender {
-  /** The reports that the agent of a recorded cluster would make for the domain at a moment; absent: it makes none. */
-  readonly reports?: (live: LiveState, settings: AgentSettings, nowMillis: number) => AgentReports;
-  /**
-   * Reads the file that the option of the domain names; absent: it has no option. Rejects with a text for people if the file cannot
-   * be read. `path` is what diagnostics name.
-   */
-  readonly read?: (file: string, path: string) => Promise<InputFile>;
+  /** Absent: agents report nothing for the domain. */
+  readonly reports?: () => Promise<RecordedReports>;
+  /** A file that an option of `render` names, and what reads it; absent: there is none. */
+  readonly file?: { readonly option: string; readonly what: string; readonly read: () => Promise<ReadInput> };
 }

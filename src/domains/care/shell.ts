@@ -20,5 +20,5 @@ export const care: DomainShell = {
     ],
     views: async () => (await import('./cli/views.ts')).careViews,
   },
-  render: async () => ({ reports: (await import('./compose/recorded-reports.ts')).reportsOfRecorded }),
+  render: { reports: async () => (await import('./compose/recorded-reports.ts')).reportsOfRecorded },
 };

@@ -25,10 +25,12 @@ export const health: DomainShell = {
     ],
     agent: async () => (await import('./cli/webhook-options.ts')).webhookOptions,
     views: async () => (await import('./cli/views.ts')).healthViews,
-    renders: {
+  },
+  render: {
+    file: {
       option: 'insights',
       what: 'DataplaneInsights: which declared data planes are connected (default: none ever was)',
+      read: async () => (await import('./compose/insights.ts')).readInsights,
     },
   },
-  render: async () => ({ read: (await import('./compose/insights.ts')).readInsights }),
 };
