@@ -93,7 +93,10 @@ function agentOptions(command: CliCommand): void {
         "print the agent's manifests, or write them to a file that only you can read",
       ).conflicts('install'),
     )
-    .option('--install', "apply the agent's manifests to the cluster")
+    .option(
+      '--install',
+      "apply the agent's manifests to the cluster, and remove the roles and the webhook of an earlier installation that these options do not ask for",
+    )
     .option('--agent-kubeconfig <file>', 'kubeconfig of the cluster, for --install (default: what kubectl takes)')
     .option('--agent-context <name>', 'context of the cluster, for --install')
     .option('--agent-namespace <name>', 'namespace of the agent', 'fleetrelay')

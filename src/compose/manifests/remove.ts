@@ -1,14 +1,15 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { labelsOf, metadataOf } from '../../model/objects/object-key.ts';
-import { type JsonObject, objectsOf, textOf } from '../../model/text/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/text/json.ts';
 import { isMissing, isOffered, type Kube, type KubeReader, nameOf, pathOf, RESOURCES, refusalOf } from '../kube.ts';
 import type { Step } from '../step.ts';
 import { isPolicy } from './agent-policy.ts';
 import { AGENT_NAME } from './agent-rights.ts';
 
 /**
- * Removes parts of an installation, but no object of others, and the policy only if no other agent uses it. `others`: the Namespaces
- * of other agents. Rejects with a text for a person; earlier steps stay done.
+ * Removes parts of an installation, but no object of others: the policy goes only if no other agent uses it, and a webhook
+ * configuration only if it calls no other agent. `others`: the Namespaces of other agents. Rejects with a text for a person;
+ * earlier steps stay done.
  */
 export async function removeParts(
   kube: Kube,
@@ -22,11 +23,19 @@ export async function removeParts(
       // An object of this name without our label belongs to another installation.
       if (labelsOf(live)['app.kubernetes.io/part-of'] !== 'fleetrelay')
         return 'it is not labelled as part of fleetrelay';
+      const elsewhere = calledPlaces(live).filter((place) => place !== kube.namespace);
+      if (elsewhere.length > 0) return `it calls the agent in ${elsewhere.join(', ')}`;
       return isPolicy(manifest) && others.length > 0 ? `the agent in ${others.join(', ')} uses it, too` : undefined;
     });
     if (step.outcome !== 'absent') steps.push(step);
   }
   return steps;
+}
+
+/** The Namespaces whose Services a webhook configuration calls. Its name is the same for every agent of a cluster. */
+function calledPlaces({ webhooks }: JsonObject): readonly string[] {
+  const places = objectsOf(webhooks).map(({ clientConfig }) => objectOf(objectOf(clientConfig).service).namespace);
+  return [...new Set(places.map(textOf))];
 }
 
 /**

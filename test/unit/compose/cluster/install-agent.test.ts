@@ -32,6 +32,14 @@ describe('installing an agent', () => {
     ]);
   });
 
+  it('leaves a webhook that calls the agent in another Namespace', async () => {
+    const { steps } = await install({ '/mutatingwebhookconfigurations/fleetrelay-agent': installed('elsewhere') });
+
+    expect(steps.filter(({ what }) => what.startsWith('MutatingWebhookConfiguration'))).toEqual([
+      expect.objectContaining({ outcome: 'left', message: 'it calls the agent in elsewhere' }),
+    ]);
+  });
+
   it('rejects if it cannot be seen whether a Namespace exists', async () => {
     const installing = install({ '/api/v1/namespaces/web': forbidden('namespaces is forbidden') });
 
@@ -45,10 +53,11 @@ describe('installing an agent', () => {
   });
 });
 
-/** A live object as it has been installed. */
-function installed(): KubeAnswer {
+/** The live webhook configuration of the agent in this Namespace. */
+function installed(namespace = 'fleetrelay'): KubeAnswer {
   const labels = { 'app.kubernetes.io/part-of': 'fleetrelay' };
-  return { type: 'ok', status: 200, body: { metadata: { resourceVersion: '1', uid: 'a', labels } } };
+  const webhooks = [{ clientConfig: { service: { name: 'fleetrelay-agent-webhook', namespace } } }];
+  return { type: 'ok', status: 200, body: { metadata: { resourceVersion: '1', uid: 'a', labels }, webhooks } };
 }
 
 /** A dry run on an API server where everything exists, except for the given answers to GET, by the end of the path. */
