@@ -3,24 +3,19 @@ import type { Log } from '../ports/log.ts';
 
 /** Passes events to listeners. `Events` has the payload of each event by its name; undefined: the event has none. */
 export interface Bus<Events> {
-  /** Calls the listener at each event of this name, after the listeners that were added before. Returns what ends that. */
-  on<Name extends keyof Events>(name: Name, listener: (payload: Events[Name]) => void): () => void;
+  /** Calls the listener at each event of this name, after the listeners that were added before. */
+  on<Name extends keyof Events>(name: Name, listener: (payload: Events[Name]) => void): void;
   /** Calls the listeners one after the other. An error of one of them is logged, and the next one is called. */
   emit<Name extends keyof Events>(name: Name, ...payload: Events[Name] extends undefined ? [] : [Events[Name]]): void;
 }
 
 export function createBus<Events>({ log }: { readonly log: Pick<Log, 'error'> }): Bus<Events> {
-  const all = new Map<keyof Events, Set<(payload: never) => void>>();
+  const all = new Map<keyof Events, readonly ((payload: never) => void)[]>();
   return {
-    on: (name, listener) => {
-      // A listener that is added twice is called twice.
-      const own = (payload: never): void => listener(payload);
-      const listeners = all.get(name) ?? new Set();
-      all.set(name, listeners.add(own));
-      return () => void listeners.delete(own);
-    },
+    // A new list: an event that is under way goes on with the old one.
+    on: (name, listener) => void all.set(name, [...(all.get(name) ?? []), listener]),
     emit: (name, ...[payload]) => {
-      for (const listener of [...(all.get(name) ?? [])]) {
+      for (const listener of all.get(name) ?? []) {
         try {
           listener(payload as never);
         } catch (error) {

@@ -10,7 +10,7 @@ import { usuallyLeavesDrift } from './found-drift.ts';
 import { type Acceptance, acceptDelta, contentOf, type Inventory, type Rejection } from './inventory.ts';
 import { noteApplied, workOn } from './object-work.ts';
 import type { Recovered } from './recovery.ts';
-import { mayApply, type ServerEvent, serverStateAfter } from './server-state.ts';
+import { mayApply, mayRemove, type ServerEvent, serverStateAfter } from './server-state.ts';
 import { createState, type ReconcilerDeps, type State } from './state.ts';
 
 export type Reconciler = ReturnType<typeof createReconciler>;
@@ -56,7 +56,7 @@ export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
     disconnected: (): void => take(state, 'disconnected'),
     /**
      * Continues the removals that were pending at the connect: the server has had time to cancel them. Makes the recovered
-     * inventory durable. Throws while there is no link to the server.
+     * inventory durable. Does nothing without a link to the server.
      */
     continueRemovals: (): void => continueRemovals(state),
     isPaused: (): boolean => state.live?.paused ?? false,
@@ -140,6 +140,7 @@ function queueOwned({ store, queue }: State): void {
 
 function continueRemovals(state: State): void {
   take(state, 'graceOver');
+  if (!mayRemove(state.server)) return;
   const { queue, store } = state;
   const inventory = store.current();
   for (const { key, phase } of inventory.records.values()) {

@@ -41,9 +41,8 @@ export function createAdmitting(deps: AdmittingDeps, options: { readonly needsSt
   const judging = createJudging(deps);
 
   const end = (): void => {
-    if (begun() === undefined) return;
+    if (begun() !== undefined) publisher.end();
     ownTurn.begin(undefined);
-    publisher.end();
     judging.end();
   };
   /** Commits the admission in the store. True: files of it are missing at the moment. Rejects if the store does not answer. */
@@ -127,15 +126,19 @@ function createJudging({ engine, loop, ownTurn, judgement, permits, events }: Ad
     }
     loop.settle();
   };
+  let isUnloading = false;
+  /** If a commit fails, the turn still ends: nothing is sent before a later call has succeeded. */
   const unload = (): void => {
+    isUnloading = true;
     // Becoming a follower commits what is staged: that was judged in the turn that is over.
     ownTurn.set('ends');
     try {
       // First: a judge without the held removals and the windows would let them pass.
       setRole('follower');
       loop.transact(judgement.unload);
-    } finally {
       ownTurn.set('follows');
+    } finally {
+      isUnloading = false;
     }
   };
   return {
@@ -155,7 +158,7 @@ function createJudging({ engine, loop, ownTurn, judgement, permits, events }: Ad
       loop.transact(() => undefined);
     },
     end: (): void => {
-      if (!ownTurn.judges()) return;
+      if (isUnloading || !(ownTurn.judges() || ownTurn.isOver())) return;
       unload();
       events.emit('turn', false);
     },

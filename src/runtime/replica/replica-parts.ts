@@ -60,7 +60,7 @@ export interface ReplicaOptions {
 }
 
 /** Time limit for making the last records of a cluster durable. */
-const RELEASE_MS = 1_000;
+export const RELEASE_MS = 1_000;
 
 export type Parts = ReturnType<typeof createParts>;
 

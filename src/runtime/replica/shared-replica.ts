@@ -5,12 +5,9 @@ import { recordKey } from '../ledger/records.ts';
 import { jsonWrite } from '../stored/json-record.ts';
 import { catchUp } from './catch-up.ts';
 import { behindAgent, provenAdmission, type Replica } from './replica.ts';
-import { createParts, type Parts, type ReplicaDeps, type ReplicaOptions } from './replica-parts.ts';
+import { createParts, type Parts, RELEASE_MS, type ReplicaDeps, type ReplicaOptions } from './replica-parts.ts';
 import { createReplicaView, otherGeneration } from './replica-view.ts';
 import { wakeParts } from './wake-parts.ts';
-
-/** Time limit for making the last records of a cluster durable. */
-const RELEASE_MS = 1_000;
 
 /** One of several servers of a fleet, which share a store. */
 export function createSharedReplica(deps: ReplicaDeps, options: ReplicaOptions): Replica {
@@ -67,6 +64,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: ReplicaOptions):
     },
   };
 }
+
 /** An agent is connected: this replica writes its cluster from now on, and requests the lease. */
 function connect(
   { counter, ledger, outcomes, role }: ReplicaDeps,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Engine } from '../../../src/engine/graph.ts';
 import type { ObjectKey } from '../../../src/model/objects/object-key.ts';
 import { sha256 } from '../../../src/model/text/digest.ts';
 import type { Lease } from '../../../src/ports/lease.ts';
@@ -21,6 +22,19 @@ function followerOf(world: ReplicaWorld): FakeReplica {
 function holdWrites({ store }: FakeReplica, isHeld: (key: string) => boolean): void {
   const { write } = store;
   store.write = (batch) => (batch.some(({ key }) => isHeld(key)) ? new Promise(() => undefined) : write(batch));
+}
+
+/** The first commit for which the condition holds fails. Returns whether that was. */
+function failOnce(engine: Engine, isDue: () => boolean): () => boolean {
+  const { advance } = engine;
+  let hasFailed = false;
+  const failing: Engine['advance'] = (isUp) => {
+    if (hasFailed || !isDue()) return advance(isUp);
+    hasFailed = true;
+    throw new Error('a defect');
+  };
+  Object.assign(engine, { advance: failing });
+  return () => hasFailed;
 }
 
 /** The agent reports a removal: at that moment staged writes are committed at once. */
@@ -81,6 +95,25 @@ describe('a turn as leader', () => {
     wake();
     await world.pass(20_000);
     expect(east.deltas.flatMap(({ removals }) => removals)).toEqual([]);
+  });
+
+  it('ends soon after a commit at its end has failed: the former leader holds nothing any more', async () => {
+    const world = await createReplicaWorld();
+    world.push({ ...base, 'fleet/policy.yaml': policyYaml(1) });
+    await world.pass();
+    const leader = world.leader();
+    leader.agent('east').connect({ instance: 'east' });
+    await world.pass();
+    world.push({ 'apps/b.yaml': null, 'apps/c.yaml': null });
+    await world.pass();
+    const { inputs } = leader.world.server.engine;
+    const held = () => [...inputs.heldRemovals.partitions()];
+    expect(held()).toEqual(['east']);
+    const hasFailed = failOnce(leader.world.server.engine, () => !leader.leads());
+    holdWrites(leader, (key) => key === 'leader');
+    await world.pass(30_000);
+    expect([hasFailed(), leader.leads()]).toEqual([true, false]);
+    expect([held(), inputs.fleet.get('', '')?.role]).toEqual([[], 'follower']);
   });
 
   it.each(['in the store', 'elsewhere'])(
