@@ -1,7 +1,9 @@
 import { type AgentReports, DRIFT_REPORT, madeReport, reportsOf } from '../model/agent/agent-report.ts';
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent/agent-settings.ts';
+import type { StatusCounts } from '../model/fleet/conditions.ts';
 import type { DriftRecord } from '../model/fleet/drift.ts';
 import type { OutputPosition } from '../model/fleet/output.ts';
+import { isStatusKey } from '../model/objects/object-key.ts';
 import type { JsonValue } from '../model/text/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
@@ -38,6 +40,8 @@ export interface AgentHealth {
   readonly position: OutputPosition;
   /** Objects by their last result; `owned` counts the objects that should exist. */
   readonly objects: Readonly<Record<'owned' | 'applied' | 'failed' | 'conflict' | 'paused' | 'removing', number>>;
+  /** The statuses of objects of others, by their last result. */
+  readonly statuses: StatusCounts;
   /** Whether the last list of the cluster succeeded. */
   readonly clusterReadable: boolean;
   /** Whether drift is corrected. False until a server connects, where the stored output does not match the inventory. */
@@ -247,12 +251,15 @@ function healthOf(
 ): AgentHealth {
   const { applied, failed, conflict, paused, removing } = results.counts();
   const inventory = running?.reconciler.inventory();
-  const owned = [...(inventory?.records.values() ?? [])].filter(({ phase }) => phase === 'held').length;
+  const owned = [...(inventory?.records.values() ?? [])].filter(
+    ({ key, phase }) => phase === 'held' && !isStatusKey(key),
+  ).length;
   return {
     connection,
     paused: running?.reconciler.isPaused() ?? false,
     position: inventory?.state.position ?? { epoch: 0, sequence: 0 },
     objects: { owned, applied, failed, conflict, paused, removing },
+    statuses: results.statuses(),
     clusterReadable: running?.observer.isReadable() ?? false,
     repairs: running?.reconciler.repairs() ?? false,
     diagnostics,

@@ -1,5 +1,6 @@
 import type { ObjectResult } from '../model/agent/agent.ts';
-import type { ObjectKey } from '../model/objects/object-key.ts';
+import type { StatusCounts } from '../model/fleet/conditions.ts';
+import { isStatusKey, type ObjectKey } from '../model/objects/object-key.ts';
 import { type JsonValue, jsonEquals } from '../model/text/json.ts';
 
 export type ResultBook = ReturnType<typeof createResultBook>;
@@ -28,10 +29,18 @@ export function createResultBook(report: (results: readonly ObjectResult[]) => v
       const known = [...keys].flatMap((key) => book.get(key) ?? []);
       if (known.length > 0) report(known);
     },
+    /** Of objects. */
     counts(): Record<ObjectResult['state'], number> {
       const counts = { applied: 0, failed: 0, conflict: 0, paused: 0, removing: 0, removed: 0 };
-      for (const { state } of book.values()) counts[state] += 1;
+      for (const { key, state } of book.values()) if (!isStatusKey(key)) counts[state] += 1;
       return counts;
+    },
+    /** Of statuses, which are no objects. */
+    statuses(): StatusCounts {
+      const states = [...book.values()].filter(({ key }) => isStatusKey(key)).map(({ state }) => state);
+      const applied = states.filter((state) => state === 'applied').length;
+      const failed = states.filter((state) => state === 'failed' || state === 'conflict').length;
+      return { total: states.length, applied, failed };
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { OutcomeCounts } from '../model/fleet/conditions.ts';
+import type { OutcomeCounts, StatusCounts } from '../model/fleet/conditions.ts';
 import type { Diagnostic } from '../model/fleet/diagnostic.ts';
 import type { Drift, DriftRecord } from '../model/fleet/drift.ts';
 import type { ViewFilter } from '../model/fleet/view-filter.ts';
@@ -160,6 +160,8 @@ export interface ClusterView {
   readonly inSync: boolean;
   readonly position: { readonly epoch: number; readonly sequence: number };
   readonly counts: OutcomeCounts;
+  /** Statuses of objects that fleetrelay does not own, which are counted apart; absent: there are none. */
+  readonly statuses?: StatusCounts;
   /** Of `counts.held`: objects that stay as they are because something that decides about them cannot be read or is not allowed. */
   readonly kept: number;
   /** Of `counts.held`: objects that the agent leaves as they are: the stop button is on, or an annotation excludes them. */

@@ -76,6 +76,8 @@ export interface AgentValue {
   readonly takesStopped?: true;
   /** The agent tries an object at once that has another attempt; absent: it does not. */
   readonly takesAttempts?: true;
+  /** An output of the agent can be the status of an object; absent: it does not know such outputs, or its cluster has none. */
+  readonly takesStatuses?: true;
   /** Objects of the agent may have a mode of drift of their own; absent: it does not know it. */
   readonly takesDriftMode?: true;
 }

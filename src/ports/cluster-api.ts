@@ -4,8 +4,9 @@ import type { Diagnostic } from '../model/fleet/diagnostic.ts';
 import type { ClusterId, Digest, FleetName } from '../model/fleet/ids.ts';
 import type { ObjectMeta, RevisionRef } from '../model/fleet/output.ts';
 import type { ObjectHealth } from '../model/objects/object-health/health.ts';
-import type { ObjectKey } from '../model/objects/object-key.ts';
+import { isStatusKey, type ObjectKey } from '../model/objects/object-key.ts';
 import type { JsonObject } from '../model/text/json.ts';
+import { given } from '../model/values/given.ts';
 import type { ResourceEvent } from './resource-status.ts';
 
 /**
@@ -15,6 +16,12 @@ import type { ResourceEvent } from './resource-status.ts';
 export interface ClusterApi {
   /** The id of the cluster, which never changes while the cluster exists. */
   identity(): Promise<ClusterId>;
+  /**
+   * The cluster has statuses of objects: where a request names one (`statusKey`), `apply` writes the status of an object that others
+   * own, with a field manager of its own, and never makes that object; `remove` takes the fields of that manager away. Such a status
+   * has no stamp. Absent: no request names one.
+   */
+  readonly takesStatuses?: true;
   /** What releases the stop button, as an order: "remove the file ...". */
   readonly releaseStop: string;
   /**
@@ -58,6 +65,10 @@ export interface LiveState {
    */
   readonly changed?: ReadonlySet<ObjectKey>;
   readonly objects: ReadonlyMap<ObjectKey, ObservedObject>;
+  /** The statuses of the inventory whose objects exist, by their own keys. Absent: none. */
+  readonly statuses?: ReadonlyMap<ObjectKey, ObservedObject>;
+  /** As `changed`, of the statuses; absent: none. */
+  readonly changedStatuses?: ReadonlySet<ObjectKey>;
   /** All kinds that the cluster offers. A kind that could not be read completely is unknown, never empty. */
   readonly kinds: readonly KindState[];
   readonly diagnostics: readonly Diagnostic[];
@@ -132,7 +143,7 @@ export interface Differences {
 
 /**
  * The object was not changed. `paused`: the stop button is on. `exempt`: an annotation on the object excludes it from
- * management. `failed`: the caller tries again with back-off: the cause can end without a change of the object.
+ * management, or the object of a status does not exist. `failed`: the caller tries again with back-off: the cause can end without a change of the object.
  */
 type NotChanged =
   | { readonly type: 'paused' }
@@ -200,7 +211,10 @@ export type LoadedInventory =
   | {
       readonly type: 'found';
       readonly state: InventoryState;
+      /** Of the objects that fleetrelay owns. */
       readonly records: readonly InventoryRecord[];
+      /** Of the statuses that it applies to objects of others; absent: none. */
+      readonly statuses?: readonly InventoryRecord[];
     }
   | { readonly type: 'missing' }
   | { readonly type: 'damaged'; readonly message: string };
@@ -230,4 +244,12 @@ export interface InventoryChange {
   readonly state: InventoryState;
   readonly put: readonly InventoryRecord[];
   readonly drop: readonly ObjectKey[];
+}
+
+/** The entries of an inventory as it is loaded: the objects, and apart from them the statuses. */
+export function loadedRecords(
+  all: Iterable<InventoryRecord>,
+): Pick<Extract<LoadedInventory, { readonly type: 'found' }>, 'records' | 'statuses'> {
+  const { objects = [], statuses } = Object.groupBy(all, ({ key }) => (isStatusKey(key) ? 'statuses' : 'objects'));
+  return { records: objects, ...given({ statuses }) };
 }

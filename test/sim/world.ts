@@ -1,3 +1,5 @@
+import type { ServedDomain } from '../../src/compose/serve/server-part.ts';
+import { servedDomains } from '../../src/domains/servers.ts';
 import type { AgentHolding } from '../../src/model/agent/agent.ts';
 import { parseFleetName } from '../../src/model/fleet/ids.ts';
 import { comparePositions, type ObjectMeta, type SequencedDelta } from '../../src/model/fleet/output.ts';
@@ -137,6 +139,8 @@ export interface World {
 export interface WorldOptions {
   readonly note?: (line: string) => void;
   readonly tampering?: Tampering;
+  /** Of the servers; absent: all. */
+  readonly domains?: readonly ServedDomain[];
   /** Without what people do besides committing: no percentages in policies, no approvals by file, no suspensions. */
   readonly plain?: boolean;
   /** Whether one agent is hostile; absent: none is. `drawn`: in one world of four. */
@@ -152,7 +156,7 @@ const SECRET = new Uint8Array(32).fill(7);
 
 /** Makes the world of a seed; nothing runs in it yet. */
 export function createWorld(seed: number, options: WorldOptions = {}): World {
-  const { tampering = {} } = options;
+  const { tampering = {}, domains = servedDomains } = options;
   const time = createSimTime();
   const dice = createDice(seed);
   const listeners: ((event: SimEvent) => void)[] = [];
@@ -217,7 +221,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   const servers = SERVERS.slice(0, setting.servers).map((name) =>
     createSimServer(name, {
       ...parts,
-      ...{ setting, lease },
+      ...{ setting, lease, domains },
       died: (process) => world.tell({ type: 'died', process }),
       ears: (process) => earsOf(world, process),
       dice: dice.fork(name),

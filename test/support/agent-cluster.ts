@@ -2,7 +2,7 @@ import type { AgentSettings } from '../../src/model/agent/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/fleet/diagnostic.ts';
 import type { ClusterId } from '../../src/model/fleet/ids.ts';
 import type { ObjectHealth } from '../../src/model/objects/object-health/health.ts';
-import { displayKey, type ObjectKey } from '../../src/model/objects/object-key.ts';
+import { displayKey, isStatusKey, type ObjectKey, statusKey } from '../../src/model/objects/object-key.ts';
 import { differingFields } from '../../src/model/text/field-diff.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/text/json.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type InventoryChange,
   type InventoryRecord,
   type LiveState,
+  loadedRecords,
   type ObservedObject,
   type Ownership,
   type RemoveOutcome,
@@ -19,6 +20,7 @@ import {
   type Stamp,
   takenOverError,
 } from '../../src/ports/cluster-api.ts';
+import { createMemoryStatuses } from './memory-statuses.ts';
 
 /** What a person and a test can do to a cluster that lives in memory. */
 export interface MemoryCluster {
@@ -86,6 +88,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   let paused = false;
   const redefined = new Set<string>();
   let state: LiveState | undefined;
+  const statuses = createMemoryStatuses(objects, put);
 
   const memory: MemoryCluster = {
     open,
@@ -119,6 +122,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     },
     personRemoves: (key) => {
       objects.delete(key);
+      statuses.removed(key);
       changed.add(key);
       hint();
     },
@@ -154,6 +158,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   function open(): ClusterApi {
     return {
       identity: async () => id as ClusterId,
+      takesStatuses: true,
       releaseStop: 'release it',
       list: async () => {
         if (memory.unreadable !== undefined) throw memory.unreadable;
@@ -172,13 +177,19 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         tried(request.key);
         return answered(remove(request));
       },
-      matches: ({ value, stamp }, observed) =>
-        jsonEquals(value, observed.value) && JSON.stringify(stamp) === JSON.stringify(observed.stamp),
-      differences: ({ value }, observed) => ({ fields: differingFields(value, observed.value), managers: [] }),
+      matches: (request, observed) => {
+        const { key, value, stamp } = request;
+        if (isStatusKey(key)) return statuses.matches(request);
+        return jsonEquals(value, observed.value) && JSON.stringify(stamp) === JSON.stringify(observed.stamp);
+      },
+      differences: (request, observed) =>
+        isStatusKey(request.key)
+          ? statuses.differences(request)
+          : { fields: differingFields(request.value, observed.value), managers: [] },
       loadInventory: async () =>
         inventory.current === undefined
           ? { type: 'missing' }
-          : { type: 'found', state: inventory.current.state, records: [...inventory.current.records.values()] },
+          : { type: 'found', state: inventory.current.state, ...loadedRecords(inventory.current.records.values()) },
       saveInventory: async ({ state: next, put: added, drop }) => {
         await memory.inventoryGate;
         if (memory.takenOver) throw takenOverError('another agent has it');
@@ -187,6 +198,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         for (const record of added) records.set(record.key, record);
         for (const key of drop) records.delete(key);
         inventory.current = { state: next, records };
+        if ([...added.map(({ key }) => key), ...drop].some(isStatusKey)) state = undefined;
       },
       configure: (settings) => configured.push(settings),
       close: async () => {},
@@ -214,6 +226,8 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
       ...(viewed ? { changed: since } : {}),
       ...(definitions.size === 0 ? {} : { redefined: definitions }),
       objects: viewed ? objects : new Map(objects),
+      statuses: statuses.observed([...(inventory.current?.records.keys() ?? [])].filter(isStatusKey)),
+      ...(viewed ? { changedStatuses: new Set([...since].map(statusKey)) } : {}),
       kinds: [...new Set([...kinds, ...unknownKinds])].sort().map((kind) => ({
         kind,
         state: unknownKinds.has(kind) ? 'unknown' : 'complete',
@@ -224,10 +238,16 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     };
   }
 
-  function apply({ key, value, stamp, leavesDrift, applied }: ApplyRequest): ApplyOutcome {
+  function apply(request: ApplyRequest): ApplyOutcome {
+    const { key, value, stamp, leavesDrift, applied } = request;
     if (paused) return { type: 'paused' };
     const fault = faults.get(key);
     if (fault !== undefined && fault !== 'waiting') return fault;
+    if (isStatusKey(key)) {
+      const outcome = statuses.apply(request);
+      if (outcome.type === 'applied') calls.push(`apply ${key}`);
+      return outcome;
+    }
     const live = objects.get(key);
     if (live !== undefined && !owns(live, stamp)) return theirs(key);
     if (live !== undefined && jsonEquals(live.value, value) && JSON.stringify(live.stamp) === JSON.stringify(stamp)) {
@@ -254,6 +274,11 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     const fault = faults.get(key);
     if (fault === 'waiting') return { type: 'waiting', message: 'a finalizer holds it' };
     if (fault !== undefined) return fault;
+    if (isStatusKey(key)) {
+      statuses.end(key);
+      calls.push(`remove ${key}`);
+      return { type: 'gone' };
+    }
     const live = objects.get(key);
     if (live === undefined) return { type: 'gone' };
     const isOther = identity !== undefined && identity !== ids.get(key);

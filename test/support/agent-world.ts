@@ -10,7 +10,7 @@ import {
   parseSourceName,
 } from '../../src/model/fleet/ids.ts';
 import type { ObjectMeta, SequencedDelta } from '../../src/model/fleet/output.ts';
-import { type ObjectKey, objectKey, refOfObject } from '../../src/model/objects/object-key.ts';
+import { type ObjectKey, objectKey, refOfObject, statusKey } from '../../src/model/objects/object-key.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/text/digest.ts';
 import type { JsonObject } from '../../src/model/text/json.ts';
 import { must } from '../../src/model/values/result.ts';
@@ -38,6 +38,8 @@ export function keyOf(value: JsonObject): ObjectKey {
 /** A delta as a test states it; digests and position are computed. */
 export interface Said {
   readonly upserts?: readonly JsonObject[];
+  /** Statuses of objects of others. */
+  readonly statuses?: readonly JsonObject[];
   readonly touches?: readonly (Partial<ObjectMeta> & {
     readonly key: ObjectKey;
     readonly scope: readonly ClusterName[];
@@ -189,8 +191,12 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
 
 function deltaOf(expected: { held: Map<ObjectKey, Digest>; sequence: number }, said: Said) {
   const held = new Map(expected.held);
-  const upserts = (said.upserts ?? []).map((value) => ({
-    key: keyOf(value),
+  const keyed = [
+    ...(said.upserts ?? []).map((value) => ({ key: keyOf(value), value })),
+    ...(said.statuses ?? []).map((value) => ({ key: statusKey(keyOf(value)), value })),
+  ];
+  const upserts = keyed.map(({ key, value }) => ({
+    key,
     value,
     digest: objectDigest(value),
     ...meta,

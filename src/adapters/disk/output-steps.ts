@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseDigest } from '../../model/fleet/ids.ts';
 import { comparePositions, type OutputPosition } from '../../model/fleet/output.ts';
-import { type ObjectKey, parseObjectKey } from '../../model/objects/object-key.ts';
+import { type ObjectKey, parseOutputKey } from '../../model/objects/object-key.ts';
 import { parseJson } from '../../model/text/json.ts';
 import type { OutputStep } from '../../ports/agent-disk.ts';
 import { type Entry, lineOf, type Segment } from './content-segment.ts';
@@ -72,7 +72,7 @@ export async function readSteps(segment: Segment): Promise<readonly ReadStep[]> 
     }
     lines += `${line}\n`;
     const { key, digest } = asObject(parseJson(line));
-    const stored = new StoredContent(parsed(parseObjectKey, key), parsed(parseDigest, digest), content.bytes, {
+    const stored = new StoredContent(parsed(parseOutputKey, key), parsed(parseDigest, digest), content.bytes, {
       segment,
       offset: content.offset,
     });

@@ -1,7 +1,7 @@
 import { DRIFT_MODES, type DriftMode } from '../../model/fleet/drift.ts';
 import { parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../model/fleet/ids.ts';
 import type { OutputPosition } from '../../model/fleet/output.ts';
-import { type ObjectKey, parseObjectKey } from '../../model/objects/object-key.ts';
+import { type ObjectKey, parseOutputKey } from '../../model/objects/object-key.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import { must, type Result } from '../../model/values/result.ts';
 import type { InventoryRecord, InventoryState } from '../../ports/cluster-api.ts';
@@ -55,7 +55,7 @@ function asTag(value: JsonValue): string {
 }
 
 export function asKeys(value: JsonValue | undefined): readonly ObjectKey[] {
-  return asList(value).map((item) => parsed(parseObjectKey, item));
+  return asList(value).map((item) => parsed(parseOutputKey, item));
 }
 
 export function asInventoryRecord(value: JsonValue): InventoryRecord {
@@ -63,7 +63,7 @@ export function asInventoryRecord(value: JsonValue): InventoryRecord {
   const { nonce, rebuilt, givenUp, applied, identity } = own;
   if (phase !== 'held' && phase !== 'removing') throw new Error('not a phase');
   return {
-    key: parsed(parseObjectKey, key),
+    key: parsed(parseOutputKey, key),
     digest: parsed(parseDigest, digest),
     phase,
     origins: asList(origins).map((item) => {

@@ -1,4 +1,4 @@
-import { parseObjectKey } from '../../model/objects/object-key.ts';
+import { parseOutputKey } from '../../model/objects/object-key.ts';
 
 /** Field names (lower-case, without `_` and `-`) whose values never reach a log. */
 const SECRET_FIELD =
@@ -63,5 +63,5 @@ function isSecretField(name: string, value: unknown): boolean {
   const plain = name.toLowerCase().replaceAll(/[_-]/g, '');
   if (!SECRET_FIELD.test(plain) || HARMLESS_FIELD.test(plain)) return false;
   // The key of an object is the only harmless value of this name.
-  return !(plain === 'key' && typeof value === 'string' && parseObjectKey(value).ok);
+  return !(plain === 'key' && typeof value === 'string' && parseOutputKey(value).ok);
 }

@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { isStatusKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 import { mayApply } from './server-state.ts';
 import type { State } from './state.ts';
@@ -28,9 +28,9 @@ function queueMet({ prerequisites, queue }: State, live: LiveState, isNew: boole
   if (isNew) for (const key of prerequisites.freedIn(live)) queue.hasten(key);
 }
 
-function keysFor({ due, store, lateWrites }: State, { changed }: LiveState): readonly ObjectKey[] {
+function keysFor({ due, store, lateWrites }: State, { changed, changedStatuses }: LiveState): readonly ObjectKey[] {
   if (due === 'everything' || changed === undefined) return [...store.current().records.keys(), ...lateWrites.keys()];
-  return [...new Set([...changed, ...due])];
+  return [...new Set([...changed, ...(changedStatuses ?? []), ...due])];
 }
 
 /** Returns false if the object is being worked on: it is compared with the next state too. */
@@ -44,7 +44,7 @@ function compare({ store, queue, lateWrites, drift, health }: State, live: LiveS
   else if (isBack) queue.hasten(key);
   else if (record?.phase === 'removing') {
     // A state can lack an object that exists, so the pauses between tries grow.
-    if (!live.objects.has(key)) queue.hasten(key, GONE_PAUSE_MS);
+    if (!live.objects.has(key) && !isStatusKey(key)) queue.hasten(key, GONE_PAUSE_MS);
   } else if (drift.needsWork(inventory, live, key)) queue.add(key);
   else health.observe(key, live.objects.get(key));
   return true;

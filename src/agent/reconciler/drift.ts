@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { isStatusKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import type { JsonObject } from '../../model/text/json.ts';
 import type { StoredObject } from '../../ports/agent-disk.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
@@ -58,7 +58,8 @@ export function createDrift(deps: DriftDeps) {
     const content = contentOf(inventory, key);
     const fleet = fleetOf(inventory);
     if (record === undefined || content === undefined || fleet === undefined) return false;
-    const observed = live.objects.get(key);
+    const isStatus = isStatusKey(key);
+    const observed = isStatus ? live.statuses?.get(key) : live.objects.get(key);
     const known = matching.get(key);
     if (observed !== undefined && known?.observed === observed && known.record === record) return false;
     const request = new OwnedRequest(fleet, record, content);
@@ -73,7 +74,9 @@ export function createDrift(deps: DriftDeps) {
     if (isTried && queue.isWaiting(key)) return false;
     const last = results.get(key);
     if (isTried && last !== undefined && last.state !== 'applied' && last.digest === record.digest) return false;
-    if (last?.state === 'applied' && last.digest === record.digest && !live.paused) {
+    // A status whose object is gone has not drifted.
+    const canDrift = !live.paused && (observed !== undefined || !isStatus);
+    if (canDrift && last?.state === 'applied' && last.digest === record.digest) {
       // A content that the disk cannot read is not applied.
       const value = readable(content);
       const differences =

@@ -9,7 +9,7 @@ import {
   short,
   toldFields,
 } from '../../model/fleet/drift.ts';
-import { annotationOf, displayKey, type ObjectKey } from '../../model/objects/object-key.ts';
+import { annotationOf, displayKey, isStatusKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import { type JsonObject, jsonEquals } from '../../model/text/json.ts';
 import type { ClusterApi, Differences, InventoryRecord, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
@@ -25,13 +25,15 @@ function declaredMode(value: JsonObject): DriftMode | undefined {
   return DRIFT_MODES.find((mode) => mode.toLowerCase() === written);
 }
 
-type Declared = Pick<InventoryRecord, 'driftMode'>;
+type Declared = Pick<InventoryRecord, 'key' | 'driftMode'>;
 
 function leavesBy(
   annotation: DriftMode | undefined,
-  { driftMode }: Declared,
+  { key, driftMode }: Declared,
   { driftMode: policy, driftModeBound }: AgentSettings,
 ): boolean {
+  // No other manager decides what fleetrelay says of an object.
+  if (isStatusKey(key)) return false;
   const ofPolicy: DriftMode = policy ?? 'Repair';
   return (driftModeBound === true ? ofPolicy : (annotation ?? driftMode ?? ofPolicy)) === 'Report';
 }
@@ -43,7 +45,7 @@ export function leavesDrift(value: JsonObject, record: Declared, settings: Agent
 
 /** Whether drift of an object is only reported, or may be as soon as the server does not bound the mode. */
 export function mayLeaveDrift(value: JsonObject, record: Declared, settings: AgentSettings): boolean {
-  return declaredMode(value) === 'Report' || leavesDrift(value, record, settings);
+  return (declaredMode(value) === 'Report' && !isStatusKey(record.key)) || leavesDrift(value, record, settings);
 }
 
 /** As {@link leavesDrift}, of objects whose manifests say nothing. */

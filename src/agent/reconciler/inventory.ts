@@ -8,7 +8,10 @@ import { type BucketedMap, createBucketedMap } from '../../model/values/bucketed
 import type { OutputStep, StoredObject } from '../../ports/agent-disk.ts';
 import type { InventoryChange, InventoryRecord } from '../../ports/cluster-api.ts';
 
-/** The inventory of the cluster and the known contents of its objects. Immutable: a change makes a new one, at its own cost. */
+/**
+ * The inventory of the cluster, with the statuses that are applied to objects of others, and the known contents. Immutable: a change
+ * makes a new one, at its own cost.
+ */
 export interface Inventory {
   readonly state: InventoryChange['state'];
   readonly records: InventoryRecords;
@@ -16,7 +19,7 @@ export interface Inventory {
   readonly contents: BucketedMap<ObjectKey, StoredObject>;
 }
 
-/** Their digest is the snapshot digest of the owned objects; objects that are being removed do not count. */
+/** Their digest is the snapshot digest of the output; objects that are being removed do not count. */
 export type InventoryRecords = BucketedMap<ObjectKey, InventoryRecord>;
 
 /** The inventory of a cluster in which fleetrelay owns nothing yet. */

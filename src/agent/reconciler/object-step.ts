@@ -1,7 +1,15 @@
 import { type ObjectResult, STOP_BUTTON_REASON, stopButtonMessage } from '../../model/agent/agent.ts';
 import { type Digest, type FleetName, quote } from '../../model/fleet/ids.ts';
 import { creationRank, LAST_RANK } from '../../model/objects/apply-order.ts';
-import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '../../model/objects/object-key.ts';
+import {
+  displayKey,
+  isStatusKey,
+  kindOf,
+  type ObjectKey,
+  objectRefOf,
+  refOfObject,
+} from '../../model/objects/object-key.ts';
+import { statusProblem } from '../../model/objects/status-value.ts';
 import { isJsonObject, type JsonObject } from '../../model/text/json.ts';
 import { unreachable } from '../../model/values/result.ts';
 import type { StoredObject } from '../../ports/agent-disk.ts';
@@ -153,7 +161,8 @@ function invalidity({ key, value }: ApplyRequest): string | undefined {
   const { group, kind, namespace, name } = objectRefOf(key);
   const same = named.value.group === group && named.value.kind === kind && named.value.name === name;
   const inside = named.value.namespace === namespace || named.value.namespace === '';
-  return same && inside ? undefined : `the object calls itself ${quote(named.value.name)} and not ${displayKey(key)}`;
+  if (same && inside) return statusProblem(key, value);
+  return `the object calls itself ${quote(named.value.name)} and not ${displayKey(key)}`;
 }
 
 interface RemoveOptions extends Pick<StepOptions, 'identity' | 'handovers'> {
@@ -211,7 +220,7 @@ function occupantOf(
   records: Iterable<InventoryRecord>,
 ): ObjectKey | undefined {
   const kind = kindOf(record.key);
-  if (kind !== '/Namespace' && kind !== CRD) return undefined;
+  if ((kind !== '/Namespace' && kind !== CRD) || isStatusKey(record.key)) return undefined;
   const { name } = objectRefOf(record.key);
   const defined = kind === CRD ? definedKind(name, value) : undefined;
   for (const { key } of records) {
@@ -220,7 +229,8 @@ function occupantOf(
       defined === undefined
         ? ref.namespace === name
         : ref.group === defined.group && (defined.kind === undefined || ref.kind === defined.kind);
-    if (inside && key !== record.key) return key;
+    // Statuses end before objects are removed, and hold none.
+    if (inside && key !== record.key && !isStatusKey(key)) return key;
   }
   return undefined;
 }

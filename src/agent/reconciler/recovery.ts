@@ -32,7 +32,7 @@ export async function recover(
     if (loaded.type === 'damaged') log.error('the inventory is damaged and is ignored', { reason: loaded.message });
     return rebuildFromStamps(log, live);
   }
-  const records = recordsOf(loaded.records);
+  const records = recordsOf([...loaded.records, ...(loaded.statuses ?? [])]);
   const stored = await disk.load(loaded.state.position);
   const inventory: Inventory = { state: loaded.state, records, contents: contentsOf(stored?.objects ?? []) };
   if (matches(inventory, stored)) return { inventory, trusted: true };

@@ -1,5 +1,6 @@
 import type { AgentHealth } from '../../agent/agent.ts';
 import type { ElectionStatus } from '../../election/elector.ts';
+import { isStatusKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ApplyOutcome, ClusterApi, RemoveOutcome } from '../../ports/cluster-api.ts';
 import type { RelayClient, ServerListener } from '../../relay/session.ts';
@@ -25,8 +26,8 @@ export function createAgentMeter(
     set,
     cluster: (inner: ClusterApi): ClusterApi => ({
       ...inner,
-      apply: async (request) => written(await inner.apply(request)),
-      remove: async (request) => written(await inner.remove(request)),
+      apply: async (request) => written(request.key, await inner.apply(request)),
+      remove: async (request) => written(request.key, await inner.remove(request)),
     }),
     relay: (inner: RelayClient): RelayClient => ({ ...inner, start: (listener) => inner.start(metered(listener)) }),
   };
@@ -34,17 +35,20 @@ export function createAgentMeter(
 
 function clusterMeter(set: MetricSet) {
   const bounded = createBoundedLabel(MOST_REASONS);
-  const writes = set.counter('fleetrelay_agent_object_writes_total', 'Objects that were written or removed.', [
-    'operation',
-  ]);
+  const writes = set.counter(
+    'fleetrelay_agent_object_writes_total',
+    'Objects that were written or removed, and statuses of objects of others that were applied or ended.',
+    ['operation'],
+  );
   const failures = set.counter(
     'fleetrelay_agent_object_write_failures_total',
     'Attempts to write or remove an object that failed, by reason; Conflict: another manager owns it.',
     ['reason'],
   );
-  return <Outcome extends ApplyOutcome | RemoveOutcome>(outcome: Outcome): Outcome => {
-    if (outcome.type === 'applied') writes({ operation: 'apply' });
-    if (outcome.type === 'gone') writes({ operation: 'remove' });
+  return <Outcome extends ApplyOutcome | RemoveOutcome>(key: ObjectKey, outcome: Outcome): Outcome => {
+    const isStatus = isStatusKey(key);
+    if (outcome.type === 'applied') writes({ operation: isStatus ? 'applyStatus' : 'apply' });
+    if (outcome.type === 'gone') writes({ operation: isStatus ? 'endStatus' : 'remove' });
     if (outcome.type === 'failed') failures({ reason: bounded(outcome.reason) });
     if (outcome.type === 'conflict') failures({ reason: 'Conflict' });
     return outcome;
@@ -136,6 +140,10 @@ export function agentMetrics(set: MetricSet, agent: HealthSubject): void {
     if (health === undefined) return [];
     const { owned: wanted, ...results } = health.objects;
     return Object.entries({ wanted, ...results }).map(([state, count]) => [{ state }, count]);
+  });
+  set.gauge('fleetrelay_agent_statuses', 'Statuses of objects of others, by their last result.', ['state'], () => {
+    const health = agent.health();
+    return health === undefined ? [] : Object.entries(health.statuses).map(([state, count]) => [{ state }, count]);
   });
   const reversals = 'Objects that were put back, by what others had done to them.';
   set.total('fleetrelay_agent_drift_reversals_total', reversals, ['drift'], () => {

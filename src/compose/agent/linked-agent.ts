@@ -14,6 +14,7 @@ import {
   TAKES_LIVE_OPT_OUTS,
   TAKES_OBJECT_DRIFT_MODE,
   TAKES_SETTINGS,
+  TAKES_STATUSES,
   TAKES_STOPPED,
 } from '../../model/agent/agent.ts';
 import { given } from '../../model/values/given.ts';
@@ -69,6 +70,7 @@ export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAg
       TAKES_OBJECT_DRIFT_MODE,
       TAKES_LIVE_OPT_OUTS,
       TAKES_HEALTH_CHECKS,
+      ...(deps.cluster.takesStatuses === true ? [TAKES_STATUSES] : []),
       ...capabilities,
     ],
     ...given({ ownNamespace }),

@@ -3,12 +3,18 @@ import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts'
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { workRank } from '../../agent/reconciler/object-step.ts';
 import { createElector, type Elector } from '../../election/elector.ts';
-import { displayKey, kindOf } from '../../model/objects/object-key.ts';
+import { displayKey, isStatusKey, kindOf } from '../../model/objects/object-key.ts';
 import { snapshotDigest } from '../../model/text/digest.ts';
 import { compareText } from '../../model/text/json.ts';
 import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ClusterApi, InventoryRecord, RemoveOutcome, RemoveRequest } from '../../ports/cluster-api.ts';
+import type {
+  ClusterApi,
+  InventoryRecord,
+  LoadedInventory,
+  RemoveOutcome,
+  RemoveRequest,
+} from '../../ports/cluster-api.ts';
 import { AGENT_LEASE } from '../agent/names.ts';
 import { type Kube, systemDeps } from '../kube.ts';
 import type { Step } from '../step.ts';
@@ -27,15 +33,15 @@ interface Removing {
 }
 
 /**
- * Removes the objects that the inventory lists, in the agent's order, each only if it bears our stamp. Holds the agent's
- * lease meanwhile, so that no agent works beside. Namespaces and definitions stay, because objects of others may be in them.
+ * Removes the objects that the inventory lists, in the agent's order, each only if it bears our stamp, and ends the statuses that were
+ * applied to objects of others. Holds the agent's lease meanwhile, so that no agent works beside. Namespaces and definitions stay, because objects of others may be in them.
  */
 export async function removeObjects(kube: Kube, removing: Removing): Promise<readonly Step[]> {
   const deps = { ...systemDeps(), client: kube.client };
   const { namespace } = kube;
   if (removing.dryRun) {
     const loaded = await openInventory(deps, { namespace }).load();
-    return inOrder(loaded.type === 'found' ? loaded.records : []).map((record) => ({
+    return inOrder(loaded.type === 'found' ? allOf(loaded) : []).map((record) => ({
       ...stepOf(kube, record, isContainer(record) ? 'container' : { type: 'gone' }),
       dryRun: true,
     }));
@@ -85,7 +91,8 @@ async function removeAll(
   const loaded = await cluster.loadInventory();
   if (loaded.type === 'damaged') throw new Error(`the inventory cannot be read: ${loaded.message}`);
   if (loaded.type === 'missing') return [];
-  const { state, records } = loaded;
+  const { state } = loaded;
+  const records = allOf(loaded);
   const { fleet } = state;
   if (fleet === undefined) return [];
   const live = await cluster.list('complete');
@@ -142,8 +149,13 @@ function stepOf({ client }: Kube, { key }: InventoryRecord, outcome: RemoveOutco
   return { ...step, outcome: isEnd(outcome) ? 'left' : 'failed', message };
 }
 
+/** Of objects and of statuses. */
+function allOf({ records, statuses = [] }: Extract<LoadedInventory, { type: 'found' }>): readonly InventoryRecord[] {
+  return [...records, ...statuses];
+}
+
 function isContainer({ key }: InventoryRecord): boolean {
-  return CONTAINERS.includes(kindOf(key));
+  return !isStatusKey(key) && CONTAINERS.includes(kindOf(key));
 }
 
 function inOrder(records: readonly InventoryRecord[]): readonly InventoryRecord[] {

@@ -1,7 +1,7 @@
 import { type EngineKind, engineKindIds, engineKindRow, engineKinds } from '../../model/fleet/engine-kinds.ts';
 import { isNameOf, namedAmong, type ObjectName } from '../../model/fleet/explain-query.ts';
 import { isKindWord } from '../../model/objects/kinds.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { displayKey, isStatusKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import { compareText } from '../../model/text/json.ts';
 import type { Engine } from '../graph.ts';
 
@@ -31,7 +31,9 @@ function keysIn(engine: Engine, cluster: string, name: ObjectName): readonly Obj
   const keys = [...engine.outputs.entries(cluster)]
     .map(({ key }) => key as ObjectKey)
     .filter((key) => isNameOf(name, objectRefOf(key)));
-  return namedAmong(keys, displayKey, name).toSorted(compareText);
+  // The name of an object that only has a status from here means that status.
+  const objects = keys.filter((key) => !isStatusKey(key));
+  return namedAmong(objects.length > 0 ? objects : keys, displayKey, name).toSorted(compareText);
 }
 
 /** A declaration of an engine kind, or an object of such a kind that has only a status. */

@@ -20,7 +20,7 @@ export function deriveClusters(graph: Graph, declarations: Declarations): Derive
 }
 
 /** What decisions depend on of a registered cluster. Partition empty, key its name. */
-export interface TargetValue extends Pick<AgentValue, 'ownNamespace' | 'objectBytes'> {
+export interface TargetValue extends Pick<AgentValue, 'ownNamespace' | 'objectBytes' | 'takesStatuses'> {
   /** Its objects go to an API server. So it counts as long as its agent has not said otherwise. */
   readonly hasApiServer: boolean;
 }
@@ -36,11 +36,12 @@ export function deriveTargets(
     from: clusters,
     reads: [agents],
     compute: ({ key }, read, emit) => {
-      const { ownNamespace, objectBytes, kindsAsWritten = false } = read.get(agents, '', key) ?? {};
+      const { ownNamespace, objectBytes, takesStatuses, kindsAsWritten = false } = read.get(agents, '', key) ?? {};
       emit('', key, {
         hasApiServer: !kindsAsWritten,
         ...(ownNamespace === undefined ? {} : { ownNamespace }),
         ...(objectBytes === undefined ? {} : { objectBytes }),
+        ...(takesStatuses === undefined ? {} : { takesStatuses }),
       });
     },
   });

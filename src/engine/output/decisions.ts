@@ -3,7 +3,7 @@ import type { Digest } from '../../model/fleet/ids.ts';
 import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
 import type { ObjectMeta, Origin } from '../../model/fleet/output.ts';
 import { refusedAsLasting } from '../../model/objects/lasting-objects.ts';
-import type { ObjectKey } from '../../model/objects/object-key.ts';
+import { isStatusKey, type ObjectKey } from '../../model/objects/object-key.ts';
 import { compareText, isSameList, type JsonObject, type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
 import type { TargetValue } from '../fleet/clusters.ts';
@@ -13,6 +13,7 @@ import { declares, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { type Electorate, electCandidate, meetsRequirement, originsOf, type Subject } from './election.ts';
 import { onlyPlaces, type RefusedReads, whyMoved, whyNotAllowed } from './not-allowed.ts';
+import { whyNoStatus, whyNotTaken } from './not-taken.ts';
 import { whyTooLarge } from './too-large.ts';
 
 /** An object that a cluster should hold. */
@@ -149,7 +150,8 @@ function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision
     const { value } = standing.winner;
     const origins = originsOf(at, value, candidates);
     if (value.scopeUnknown) return stay(entry, origins, kindUnknown);
-    const refusal = refusedInOwnNamespace(key, target.ownNamespace);
+    const refusal =
+      refusedInOwnNamespace(key, target.ownNamespace) ?? whyNotTaken(key, target) ?? whyNoStatus(key, value.value);
     if (refusal !== undefined) return waiting(entry, origins, refusal);
     const { derived } = value;
     const decision = objectDecision(value, origins, isDerived);
@@ -290,6 +292,8 @@ function unwanted({ read, inputs, cluster, key, target }: DecisionSubject, entry
   if (moved !== undefined) return keep(entry, moved);
   const notAllowed = whyNotAllowed(read, refused, { cluster, key, entry });
   if (notAllowed !== undefined) return keep(entry, { reason: notAllowed.reason, message: notAllowed.message });
+  const notTaken = whyNotTaken(key, target);
+  if (notTaken !== undefined) return keep(entry, notTaken);
   const scope = others === undefined ? entry.scope : [...new Set([...entry.scope, ...others.scope])].sort(compareText);
   const stays = whyNeverRemoved(key, target);
   return {
@@ -302,6 +306,8 @@ function unwanted({ read, inputs, cluster, key, target }: DecisionSubject, entry
 }
 
 function whyNeverRemoved(key: ObjectKey, { ownNamespace, hasApiServer }: TargetValue): Hold | undefined {
+  // The end of a status removes no object.
+  if (isStatusKey(key)) return undefined;
   return refusedInOwnNamespace(key, ownNamespace) ?? (hasApiServer ? refusedAsLasting(key) : undefined);
 }
 

@@ -1,7 +1,7 @@
 import type { GuardLimits } from '../../model/fleet/desired.ts';
 import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
 import { carriesEndpoints, servedService, serviceOfEndpoints } from '../../model/objects/endpoints.ts';
-import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { displayKey, isStatusKey, type ObjectKey, objectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import type { Collection, Contribution, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import { isTighter } from '../fleet/policy.ts';
@@ -11,6 +11,9 @@ import type { Decision, ObjectDecision, Removal } from './decisions.ts';
 
 /** Group of the fleet in the guards' indexes; no cluster can have this name. */
 const FLEET = '*';
+
+/** Group of a cluster's unproven entries without statuses; no cluster can have this name. */
+const objectsOf = (cluster: string): string => `${cluster}/`;
 
 /** Partition of the recent removals of unproven entries. */
 export const UNPROVEN = 'unproven';
@@ -29,19 +32,17 @@ export type Guards = ReturnType<typeof deriveGuards>;
 
 /**
  * Derives the guards on the number of removals: by count and by percentage, of one cluster and of the fleet, together with
- * the removals within the window. Approved removals do not count. Unproven entries count for their own cluster only.
+ * the removals within the window. Approved removals do not count. Unproven entries count for their own cluster only. Statuses are no
+ * objects: they count nowhere.
  */
 export function deriveGuards(graph: Graph, inputs: GuardInputs) {
   const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals } = inputs;
-  const removals = graph.index('removals', decisions, ({ partition, value }) => {
-    if (value.type !== 'remove' || value.stays !== undefined) return [];
+  const removals = graph.index('removals', decisions, ({ partition, key, value }) => {
+    if (value.type !== 'remove' || value.stays !== undefined || isStatusKey(key)) return [];
     return value.unproven === true ? [partition] : [partition, FLEET];
   });
   const approved = graph.index('approvedRemovals', approvals, ({ partition }) => [partition, FLEET]);
-  const owned = graph.index('owned', ledger, ({ partition, value }) => (value.phase === 'removing' ? [] : [partition]));
-  const unproven = graph.index('unproven', ledger, ({ partition, value }) =>
-    value.phase !== 'removing' && value.unproven === true ? [partition] : [],
-  );
+  const { owned, unproven } = indexOwned(graph, ledger);
   const registered = graph.index('registeredClusters', clusters, () => [FLEET]);
   const recent = graph.index('recentRemovalsAnywhere', recentRemovals, ({ partition }) =>
     partition === '' ? [FLEET] : [],
@@ -78,7 +79,7 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
       // Objects in clusters that are not registered any more do not belong to the fleet.
       const ownedInFleet = sumOf(
         read.members(registered, FLEET),
-        ({ key }) => read.count(owned, key) - read.count(unproven, key),
+        ({ key }) => read.count(owned, key) - read.count(unproven, objectsOf(key)),
       );
       const most = { count: limit.maxRemovalsPerFleet, percent: limit.maxRemovalPercentPerFleet };
       const staying = ownedInFleet - read.count(leaving.index, FLEET);
@@ -104,6 +105,19 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs) {
     serving,
     /** The collections that the functions below read. */
     reads,
+  };
+}
+
+/** Indexes the objects of the ledger, and all its unproven entries, without those that are being removed. */
+function indexOwned(graph: Graph, ledger: Collection<LedgerEntry>) {
+  return {
+    owned: graph.index('owned', ledger, ({ partition, key, value }) =>
+      value.phase === 'removing' || isStatusKey(key) ? [] : [partition],
+    ),
+    unproven: graph.index('unproven', ledger, ({ partition, key, value }) => {
+      if (value.phase === 'removing' || value.unproven !== true) return [];
+      return isStatusKey(key) ? [partition] : [partition, objectsOf(partition)];
+    }),
   };
 }
 
@@ -214,6 +228,8 @@ export interface GuardReader {
 /** Why a removal waits; undefined: the guards let it pass. */
 export function holdOnRemoval(at: GuardReader, key: ObjectKey, decision: Removal): GuardHold | undefined {
   const { read, guards, cluster } = at;
+  // The end of a status takes no object away.
+  if (isStatusKey(key)) return undefined;
   // The object stays in any case, and is ours again once it is declared again.
   if (decision.stays !== undefined || read.get(guards.leaving, cluster, key) !== undefined) return undefined;
   return unlessPassed(at, key, () => {
@@ -253,6 +269,7 @@ function isFollower({ read, guards }: GuardReader): boolean {
 /** For a Namespace or CustomResourceDefinition the group of the objects in it (see `containersOf`); undefined for others. */
 export function contentsOf(cluster: string, key: ObjectKey): string | undefined {
   const { group, kind, name } = objectRefOf(key);
+  if (isStatusKey(key)) return undefined;
   if (group === '' && kind === 'Namespace') return `${cluster}/namespace/${name}`;
   if (group !== 'apiextensions.k8s.io' || kind !== 'CustomResourceDefinition') return undefined;
   // The name of a CRD is `plural.group`. Keys do not contain the plural, so all objects of the API group count.

@@ -2,7 +2,7 @@ import type { Digest } from '../../model/fleet/ids.ts';
 import type { Hold, LedgerEntry } from '../../model/fleet/ledger.ts';
 import { metaOf, type ObjectMeta } from '../../model/fleet/output.ts';
 import { carriesEndpoints } from '../../model/objects/endpoints.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
+import { displayKey, isStatusKey, type ObjectKey, objectRefOf } from '../../model/objects/object-key.ts';
 import { type JsonValue, jsonEquals } from '../../model/text/json.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import {
@@ -138,8 +138,9 @@ function guardedUpdate(at: GuardReader, key: ObjectKey, value: ObjectDecision): 
   return { digest, origins, scope, ...hold };
 }
 
-/** The groups of {@link contentsOf} for the Namespace and the CustomResourceDefinitions that contain an object. */
+/** The groups of {@link contentsOf} for the Namespace and the CustomResourceDefinitions that contain an object; none of a status. */
 function containersOf(cluster: string, key: ObjectKey): readonly string[] {
+  if (isStatusKey(key)) return [];
   const { group, namespace } = objectRefOf(key);
   return [
     ...(namespace === '' ? [] : [`${cluster}/namespace/${namespace}`]),
@@ -147,10 +148,11 @@ function containersOf(cluster: string, key: ObjectKey): readonly string[] {
   ];
 }
 
-/** Whether an output removes something that the guards of the leader let pass: a follower needs a permit for it. */
-export function isPassedRemoval(output: Output | undefined): boolean {
+/** Whether an output removes something that the guards of the leader let pass: a follower needs a permit for it. No status is removed. */
+export function isPassedRemoval(key: string, output: Output | undefined): boolean {
   return (
-    (output?.type === 'remove' && output.stays === undefined) || (output?.type === 'object' && output.empties === true)
+    (output?.type === 'remove' && output.stays === undefined && !isStatusKey(key)) ||
+    (output?.type === 'object' && output.empties === true)
   );
 }
 

@@ -17,6 +17,7 @@ import type { StatusPart } from './declared-status.ts';
 import {
   clusterSubject,
   countOutcomes,
+  countsOf,
   type HealthCounts,
   healthGroup,
   type Lookups,
@@ -83,7 +84,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
           ...summarise(tally),
           ...lastKnownGood(cluster),
         ],
-        fields: { counts: { ...counts } },
+        fields: countsOf(tally),
       });
     },
   });

@@ -1,5 +1,7 @@
+import type { StatusCounts } from '../../model/fleet/conditions.ts';
 import type { Origin } from '../../model/fleet/output.ts';
 import { healthStates } from '../../model/objects/object-health/health.ts';
+import { isStatusKey } from '../../model/objects/object-key.ts';
 import { compareText } from '../../model/text/json.ts';
 import type { Change, Collection, Derived, Graph, Index, Input } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
@@ -11,8 +13,9 @@ import {
   type Cause,
   clusterSubject,
   constantCause,
-  countOutcomes,
+  countsOf,
   emptyTally,
+  NO_STATUSES,
   type Progress,
   type ProgressState,
   progressStates,
@@ -42,7 +45,7 @@ export function derivePlacementStatuses(
       const selectsNone = clusters.length > 0 ? undefined : 'it selects no registered cluster';
       emit('Placement', name, {
         conditions: [...selectionCondition(unknownClusters, selectsNone), ...summarise(counted)],
-        fields: { selectedClusters: clusters.length, counts: { ...countOutcomes(counted) } },
+        fields: { selectedClusters: clusters.length, ...countsOf(counted) },
       });
     },
   });
@@ -62,6 +65,8 @@ interface Counts {
   readonly states: Record<ProgressState, number>;
   readonly health: Record<(typeof healthStates)[number], number>;
   drifted: number;
+  /** Apart from the objects. */
+  readonly statuses: { -readonly [Name in keyof StatusCounts]: number };
 }
 
 /** The counts of one Placement. */
@@ -184,10 +189,15 @@ function count(counted: Counted, cluster: string, key: string, value: Progress, 
   const { state, reason, message, health, drift } = value;
   for (const counts of [counted.clusters.get(cluster), counted.total]) {
     if (counts === undefined) continue;
+    if (isStatusKey(key)) {
+      countStatus(counts.statuses, state, by);
+      continue;
+    }
     counts.states[state] += by;
     if (health !== undefined) counts.health[health.state] += by;
     if (drift !== undefined) counts.drifted += by;
   }
+  if (isStatusKey(key)) return;
   if (by === -1) {
     if (counted.example?.cluster === cluster && counted.example.key === key) loseExample(counted);
     return;
@@ -197,12 +207,19 @@ function count(counted: Counted, cluster: string, key: string, value: Progress, 
   if (counted.example === undefined || compareExamples(candidate, counted.example) < 0) counted.example = candidate;
 }
 
+function countStatus(statuses: Counts['statuses'], state: ProgressState, by: 1 | -1): void {
+  statuses.total += by;
+  if (state === 'applied') statuses.applied += by;
+  if (state === 'failed' || state === 'conflict') statuses.failed += by;
+}
+
 function forget(counted: Counted, cluster: string): void {
   const counts = counted.clusters.get(cluster);
   counted.clusters.delete(cluster);
   for (const state of progressStates) counted.total.states[state] -= counts?.states[state] ?? 0;
   for (const state of healthStates) counted.total.health[state] -= counts?.health[state] ?? 0;
   counted.total.drifted -= counts?.drifted ?? 0;
+  for (const name of STATUS_COUNTS) counted.total.statuses[name] -= counts?.statuses[name] ?? 0;
   if (counted.example?.cluster === cluster) loseExample(counted);
 }
 
@@ -223,8 +240,8 @@ function stageOne(
     counted.example = findExample(deps, counted, (value) => namesOf(value).has(name));
     counted.isExampleGone = false;
   }
-  const { total, example } = counted;
-  const now = tally(structuredClone(total), () => example);
+  const { statuses, ...objects } = structuredClone(counted.total);
+  const now = tally({ ...objects, ...(statuses.total === 0 ? {} : { statuses }) }, () => counted.example);
   if (before !== undefined && structurallyEqual(before, now)) return false;
   deps.tallies.set('', name, now);
   return true;
@@ -269,6 +286,8 @@ function placementNames(indexes: PlacementIndexes): (value: Progress) => Readonl
   };
 }
 
+const STATUS_COUNTS = ['total', 'applied', 'failed'] as const;
+
 function zero(): Counts {
-  return structuredClone(emptyTally);
+  return structuredClone({ ...emptyTally, statuses: NO_STATUSES });
 }

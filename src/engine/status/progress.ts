@@ -1,9 +1,10 @@
 import type { ObjectResult } from '../../model/agent/agent.ts';
-import type { ConditionValue, OutcomeCounts } from '../../model/fleet/conditions.ts';
+import type { ConditionValue, OutcomeCounts, StatusCounts } from '../../model/fleet/conditions.ts';
 import { type Drift, displayDrift } from '../../model/fleet/drift.ts';
 import type { Digest } from '../../model/fleet/ids.ts';
 import type { Origin } from '../../model/fleet/output.ts';
 import { healthStates, type ObjectHealth } from '../../model/objects/object-health/health.ts';
+import { isStatusKey } from '../../model/objects/object-key.ts';
 import { rfc3339 } from '../../model/text/time.ts';
 import { unreachable } from '../../model/values/result.ts';
 import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
@@ -174,6 +175,11 @@ export function documentSubject({ source, path }: Origin): string {
   return `${source}\u0000${path}`;
 }
 
+/** The subject of the statuses among the outputs of a subject, which are counted apart; its group in the same index has all of them. */
+function statusesOf(subject: string): string {
+  return `${subject}\u0000statuses`;
+}
+
 /** The group of a subject's objects in a state and without a known health, in the index of {@link indexProgress}. */
 export function stateGroup(subject: string, state: ProgressState): string {
   return `${subject}\u0000${state}`;
@@ -194,13 +200,17 @@ export function driftGroup(subject: string): string {
  * have drifted are in a group of their own, too.
  */
 export function indexProgress(graph: Graph, progress: Collection<Progress>): Index<Progress> {
-  return graph.index('progressBySubject', progress, ({ partition: cluster, value }) => {
+  return graph.index('progressBySubject', progress, ({ partition: cluster, key, value }) => {
     const { state, health, drift, origins, isDerived } = value;
     const subjects = [
       clusterSubject(cluster),
       ...origins.map(({ source }) => clusterSubject(cluster, source)),
       ...(isDerived === true ? origins.map(documentSubject) : []),
     ];
+    if (isStatusKey(key)) {
+      const apart = subjects.map(statusesOf);
+      return [...apart, ...apart.map((subject) => stateGroup(subject, state))];
+    }
     const groups = subjects.map((subject) =>
       health === undefined ? stateGroup(subject, state) : healthGroup(subject, health.state),
     );
@@ -229,6 +239,8 @@ export interface Tally {
   readonly health: HealthCounts;
   /** Of the applied objects: those that others have changed or removed since, and that are left so. */
   readonly drifted: number;
+  /** Absent: there are none. */
+  readonly statuses?: StatusCounts;
   /** The most urgent cause; absent: all objects are applied. */
   readonly worst?: Cause;
 }
@@ -248,8 +260,17 @@ export function tallyOf(look: Lookups, index: Index<Progress>, subject: string):
   const health = countEach(healthStates, (state) => look.count(index, healthGroup(subject, state)));
   const applied = healthStates.reduce((sum, state) => sum + health[state], without.applied);
   const states = { ...without, applied };
-  const counts = { states, health, drifted: look.count(index, driftGroup(subject)) };
+  const statuses = countStatuses(look, index, statusesOf(subject));
+  const drifted = look.count(index, driftGroup(subject));
+  const counts = { states, health, drifted, ...(statuses === undefined ? {} : { statuses }) };
   return tally(counts, (state) => look.first(index, stateGroup(subject, state), 1)[0]?.value);
+}
+
+function countStatuses(look: Lookups, index: Index<Progress>, subject: string): StatusCounts | undefined {
+  const total = look.count(index, subject);
+  if (total === 0) return undefined;
+  const inState = (state: ProgressState): number => look.count(index, stateGroup(subject, state));
+  return { total, applied: inState('applied'), failed: inState('failed') + inState('conflict') };
 }
 
 /** Tallies a list. Of objects in one state the first counts for `worst`. */
@@ -279,14 +300,24 @@ export const emptyTally: Tally = {
 
 /** Adds up two tallies. `worst`: from the first tally that has it. */
 export function addTallies(a: Tally, b: Tally): Tally {
+  const [one = NO_STATUSES, other = NO_STATUSES] = [a.statuses, b.statuses];
+  const statuses = {
+    total: one.total + other.total,
+    applied: one.applied + other.applied,
+    failed: one.failed + other.failed,
+  };
   return {
     ...b,
     ...a,
     states: countEach(progressStates, (state) => a.states[state] + b.states[state]),
     health: countEach(healthStates, (state) => a.health[state] + b.health[state]),
     drifted: a.drifted + b.drifted,
+    ...(statuses.total === 0 ? {} : { statuses }),
   };
 }
+
+/** The counts of no statuses. */
+export const NO_STATUSES: StatusCounts = { total: 0, applied: 0, failed: 0 };
 
 /** A record with the number of each name. */
 export function countEach<Name extends string>(
@@ -305,6 +336,14 @@ export function countOutcomes({ states }: Pick<Tally, 'states'>): OutcomeCounts 
   return { targeted: applied + failed + held + pending + unreachable, applied, failed, held, pending, unreachable };
 }
 
+/** The counts of objects and, if there are any, of statuses, as members of a status. */
+export function countsOf(all: Tally) {
+  return {
+    counts: { ...countOutcomes(all) },
+    ...(all.statuses === undefined ? {} : { statuses: { ...all.statuses } }),
+  };
+}
+
 /** The number of applied objects whose controllers are at work. */
 export function moving({ inProgress, terminating }: HealthCounts): number {
   return inProgress + terminating;
@@ -315,7 +354,7 @@ export function moving({ inProgress, terminating }: HealthCounts): number {
  * Reconciling: some objects make progress without a person. Stalled: some wait for a person.
  */
 export function summarise(all: Tally): readonly ConditionValue[] {
-  const { health, drifted, worst } = all;
+  const { health, drifted, statuses = NO_STATUSES, worst } = all;
   const { targeted, applied, failed, held, pending, unreachable } = countOutcomes(all);
   const others: readonly (readonly [number, string])[] = [
     [failed, 'failed'],
@@ -323,6 +362,7 @@ export function summarise(all: Tally): readonly ConditionValue[] {
     [pending, 'pending'],
     [unreachable, 'unreachable'],
     [drifted, 'drifted'],
+    [statuses.failed, statuses.failed === 1 ? 'status failed' : 'statuses failed'],
     [health.failed, 'unhealthy'],
     [moving(health), 'in progress'],
     [health.suspended, 'suspended'],

@@ -10,6 +10,7 @@ import {
   asCommitted,
   clusterSubject,
   countOutcomes,
+  countsOf,
   emptyTally,
   summarise,
   type Tally,
@@ -30,15 +31,18 @@ const NAMED = 3;
 
 /** The status of a source's revision; without a source, of all of them. */
 export function revisionStatus(engine: Engine, source?: string) {
-  const clusters = [...engine.clusters.entries('')]
-    .map(({ key: cluster }) => ({ cluster, tally: clusterTally(engine, cluster, source) }))
+  const tallies = Array.from(engine.clusters.entries(''), ({ key: cluster }) => ({
+    cluster,
+    tally: clusterTally(engine, cluster, source),
+  }));
+  const clusters = tallies
     .map((each) => ({ ...each, counts: countOutcomes(each.tally) }))
     .filter(({ counts }) => counts.targeted > 0)
     .sort((a, b) => compareText(a.cluster, b.cluster));
   const waiting = clusters
     .filter(({ counts }) => counts.applied !== counts.targeted)
     .map(({ cluster, tally, counts }) => ({ cluster, message: whyWaiting(engine, cluster, counts, tally.worst) }));
-  const total = clusters.reduce((sum, { tally }) => addTallies(sum, tally), emptyTally);
+  const total = tallies.reduce((sum, { tally }) => addTallies(sum, tally), emptyTally);
   const targeted = clusters.length;
   const applied = targeted - waiting.length;
   return {
@@ -46,8 +50,8 @@ export function revisionStatus(engine: Engine, source?: string) {
     targeted,
     applied,
     waiting,
-    /** Of objects, not of clusters. */
-    counts: countOutcomes(total),
+    /** Of objects and statuses, not of clusters. */
+    ...countsOf(total),
     /** "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */
     summary: summaryOf(targeted, applied, waiting),
     conditions: [...summarise(total), ...fleetSafeModeConditions(engine)],

@@ -7,7 +7,7 @@ import type { ObjectKey } from '../objects/object-key.ts';
 import type { JsonObject } from '../text/json.ts';
 import { given } from '../values/given.ts';
 
-/** An object that fleetrelay owns in a cluster, as the agent reports it. */
+/** An object that fleetrelay owns in a cluster, or a status that it applies there, as the agent reports it. */
 export interface InventoryEntry extends ObjectMeta {
   readonly key: ObjectKey;
   /** Of the content that the agent accepted last. */
@@ -93,6 +93,9 @@ export const TAKES_STOPPED = 'stopped';
 /** Capability of an agent: it tries an object at once that has another attempt. */
 export const TAKES_ATTEMPTS = 'attempts';
 
+/** Capability of an agent: an output can be the status of an object that fleetrelay does not own. */
+export const TAKES_STATUSES = 'statuses';
+
 /** Reason of a result while the stop button of the cluster is on. */
 export const STOP_BUTTON_REASON = 'Paused';
 
@@ -112,7 +115,7 @@ export function stopButtonRelease(message: string): string | undefined {
  * The latest report of an agent about one object.
  * `applied`: the cluster has the object as declared, or had it so until it drifted. `failed`: an error, which the agent retries with back-off. `conflict`:
  * another owner has the object, and the agent did not change it. `paused`: the cluster's stop button is on
- * ({@link STOP_BUTTON_REASON}), or an annotation on the object excludes it. `removing`, `removed`: the progress of a removal.
+ * ({@link STOP_BUTTON_REASON}), an annotation on the object excludes it, or the object of a status does not exist. `removing`, `removed`: the progress of a removal.
  */
 export interface ObjectResult {
   readonly key: ObjectKey;

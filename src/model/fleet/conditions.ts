@@ -1,6 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf } from '../text/json.ts';
 import { rfc3339 } from '../text/time.ts';
 
+/** The statuses of objects that fleetrelay does not own, which are counted apart from objects. */
+export interface StatusCounts {
+  readonly total: number;
+  readonly applied: number;
+  readonly failed: number;
+}
+
 /** A condition without its times, which only the writer knows. */
 export interface ConditionValue {
   readonly type: string;

@@ -71,6 +71,8 @@ export interface Registration {
   readonly ownNamespace?: string;
   /** As the agent has reported it at its last connect: the largest object in bytes that it takes; absent: as the relay carries. */
   readonly objectBytes?: number;
+  /** As the agent has reported it at its last connect; absent: it takes no statuses. */
+  readonly takesStatuses?: true;
   /** The last step of its input snapshot was refused for this; absent: it was taken. */
   readonly excess?: Excess;
   /** The newest client certificate of its agent; times in milliseconds since 1970. Absent: it has shown none. */
@@ -82,11 +84,12 @@ export function reportedIn({
   excess,
   ownNamespace,
   objectBytes,
+  takesStatuses,
 }: { readonly [Name in keyof Reported]?: Reported[Name] | undefined } = {}): Reported {
-  return { ...given({ excess, ownNamespace, objectBytes }) };
+  return { ...given({ excess, ownNamespace, objectBytes, takesStatuses }) };
 }
 
-type Reported = Pick<Registration, 'excess' | 'ownNamespace' | 'objectBytes'>;
+type Reported = Pick<Registration, 'excess' | 'ownNamespace' | 'objectBytes' | 'takesStatuses'>;
 
 /** The last known good value of a declaration: it stays in force while its document cannot be read. */
 export type LastKnownGood<Kind extends EngineKind = EngineKind> = {

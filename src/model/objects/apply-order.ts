@@ -1,5 +1,5 @@
 import { AUTOSCALER_KIND } from './autoscalers.ts';
-import { kindOf, type ObjectKey } from './object-key.ts';
+import { isStatusKey, kindOf, type ObjectKey } from './object-key.ts';
 
 /**
  * Annotations of objects that give a part of their content to others, with names of objects of their kind and namespace between commas. A
@@ -16,21 +16,20 @@ const WEBHOOKS: readonly string[] = [
 ];
 
 /** The highest {@link creationRank}. */
-export const LAST_RANK = 4;
+export const LAST_RANK = 5;
 
 const RANKS: ReadonlyMap<string, number> = new Map([
   ['/Namespace', 0],
   [CRD, 1],
   [AUTOSCALER_KIND, 2],
-  ...WEBHOOKS.map((kind) => [kind, LAST_RANK] as const),
+  ...WEBHOOKS.map((kind) => [kind, 4] as const),
 ]);
 
 /**
  * The order in which objects are sent and created; lower ranks are first. Namespaces and CRDs are before what is in them.
- * Autoscalers are before the objects that they scale: a manifest may give the replicas up in the same revision. Webhooks are last,
- * because they could reject other objects.
+ * Autoscalers are before the objects that they scale: a manifest may give the replicas up in the same revision. Webhooks are after the
+ * other objects, because they could reject them. Statuses are last.
  */
 export function creationRank(key: ObjectKey): number {
-  const kind = kindOf(key);
-  return RANKS.get(kind) ?? 3;
+  return isStatusKey(key) ? LAST_RANK : (RANKS.get(kindOf(key)) ?? 3);
 }

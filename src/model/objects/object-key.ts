@@ -5,6 +5,9 @@ import { ok, problem, type Result } from '../values/result.ts';
 /**
  * Identity of an object inside one cluster: `group/Kind/namespace/name`, without the version.
  * The group of the core kinds and the namespace of cluster-scoped objects are empty: `/Namespace//web`.
+ *
+ * The key of an output can also name the status of an object that fleetrelay does not own, as the URL of an API server does:
+ * `group/Kind/namespace/name/status` ({@link statusKey}). Its parts name the object.
  */
 export type ObjectKey = Brand<string, 'ObjectKey'>;
 
@@ -54,7 +57,24 @@ export function objectKey(ref: ObjectRef): ObjectKey {
   return `${ref.group}/${ref.kind}/${ref.namespace}/${ref.name}` as ObjectKey;
 }
 
-/** Parses a key from a store or the wire. */
+const STATUS = '/status';
+
+/** The key of the status of an object. */
+export function statusKey(object: ObjectKey): ObjectKey {
+  return `${object}${STATUS}` as ObjectKey;
+}
+
+/** Whether the key names a status (see {@link statusKey}). An object can be called `status`. */
+export function isStatusKey(key: string): boolean {
+  return key.endsWith(STATUS) && key.split('/').length === 5;
+}
+
+/** The key of the object whose status a key names. */
+export function objectOfStatus(key: ObjectKey): ObjectKey {
+  return key.slice(0, -STATUS.length) as ObjectKey;
+}
+
+/** Parses the key of an object from a store or the wire. */
 export function parseObjectKey(text: string): Result<ObjectKey> {
   if (text.split('/').length !== 4) {
     return problem(`${quote(text)} is not an object key (group/Kind/namespace/name)`);
@@ -63,16 +83,24 @@ export function parseObjectKey(text: string): Result<ObjectKey> {
   return ref.ok ? ok(text as ObjectKey) : ref;
 }
 
-/** The parts of a key. */
+/** Parses the key of an output from a store or the wire: of an object, or of the status of one. */
+export function parseOutputKey(text: string): Result<ObjectKey> {
+  if (!isStatusKey(text)) return parseObjectKey(text);
+  const object = parseObjectKey(objectOfStatus(text as ObjectKey));
+  return object.ok ? ok(text as ObjectKey) : object;
+}
+
+/** The parts of a key; the key of a status has the parts of its object. */
 export function objectRefOf(key: ObjectKey): ObjectRef {
   const kind = key.indexOf('/') + 1;
   const namespace = key.indexOf('/', kind) + 1;
   const name = key.indexOf('/', namespace) + 1;
+  const end = key.indexOf('/', name);
   return {
     group: key.slice(0, kind - 1),
     kind: key.slice(kind, namespace - 1),
     namespace: key.slice(namespace, name - 1),
-    name: key.slice(name),
+    name: end < 0 ? key.slice(name) : key.slice(name, end),
   };
 }
 
@@ -91,10 +119,11 @@ export function kindWithoutGroup(name: string): string {
   return name.slice(name.indexOf('/') + 1);
 }
 
-/** A key for people: `Deployment.apps/web/frontend`, `Namespace/web`. */
+/** A key for people: `Deployment.apps/web/frontend`, `Namespace/web`, `status of Mesh.kuma.io/default`. */
 export function displayKey(key: ObjectKey): string {
   const { group, kind, namespace, name } = objectRefOf(key);
-  return [group === '' ? kind : `${kind}.${group}`, ...(namespace === '' ? [] : [namespace]), name].join('/');
+  const object = [group === '' ? kind : `${kind}.${group}`, ...(namespace === '' ? [] : [namespace]), name].join('/');
+  return isStatusKey(key) ? `status of ${object}` : object;
 }
 
 /** The group of an `apiVersion` that is not checked (`v1` has the empty group). */

@@ -31,6 +31,7 @@ import {
   ProtocolError,
   readDigest,
   readKey,
+  readOutputKey,
   readReason,
   readText,
   readWord,
@@ -268,7 +269,7 @@ export function createResultsAssembler(done: (results: ObjectResult[]) => void):
     () => ({
       result({ key, digest, state, reason, message, health, healthMessage, drift, driftFields, driftManagers }) {
         results.push({
-          key: readKey(key),
+          key: readOutputKey(key),
           digest: readDigest(digest),
           state: readWord(state, RESULT_STATES),
           reason: readReason(reason),

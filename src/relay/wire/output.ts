@@ -32,7 +32,7 @@ import {
   ProtocolError,
   positionsInit,
   readDigest,
-  readKey,
+  readOutputKey,
   readPositions,
   readRevision,
   readTag,
@@ -103,7 +103,7 @@ export function createOutputAssembler(
       scope,
       more,
       object(record) {
-        const key = nextKey('object', record.key);
+        const key = nextKey('object', record.key, readOutputKey);
         const clusters = scopeOf(record.scope);
         object(key, record, objectBytes, ({ digest, origins, value, bytes }) => {
           received += bytes.byteLength;
@@ -114,12 +114,13 @@ export function createOutputAssembler(
         });
       },
       touch(record) {
-        const key = nextKey('touch', record.key);
+        const key = nextKey('touch', record.key, readOutputKey);
         const clusters = scopeOf(record.scope);
         origins(record.origins, (all) => touches.push({ key, origins: all, scope: clusters, ...readMarks(record) }));
       },
-      removal: ({ key }) => void removals.push(nextKey('removal', key)),
-      keep: ({ key, reason }) => void keeps.push({ key: nextKey('keep', key), reason: readText(reason) }),
+      removal: ({ key }) => void removals.push(nextKey('removal', key, readOutputKey)),
+      keep: ({ key, reason }) =>
+        void keeps.push({ key: nextKey('keep', key, readOutputKey), reason: readText(reason) }),
       revision: (record) => void revisions.push(readRevision(record)),
     }),
     () => {
@@ -223,7 +224,7 @@ export function createHoldingAssembler(
       scope,
       more,
       entry(record) {
-        const key = readKey(record.key);
+        const key = readOutputKey(record.key);
         const phase = readWord(record.phase, ['held', 'removing']);
         const clusters = scopeOf(record.scope);
         const entryDigest = readDigest(record.digest);

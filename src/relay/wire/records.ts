@@ -193,13 +193,13 @@ function commonReaders() {
       return scope;
     },
     /** Reads a key, which must come after the last one of this kind of record. */
-    nextKey(kind: string, text: string): ObjectKey {
+    nextKey(kind: string, text: string, parse = readKey): ObjectKey {
       const last = lastKeys.get(kind);
       if (last !== undefined && text <= last) {
         throw new ProtocolError('OutOfTurn', `${kind} ${quote(text)} does not come after ${quote(last)}`);
       }
       lastKeys.set(kind, text);
-      return readKey(text);
+      return parse(text);
     },
     /** Begins a touch or an entry; `done` receives its origins, also from later records. */
     origins(records: ObjectRecord['origins'], done: (origins: Origin[]) => void): void {

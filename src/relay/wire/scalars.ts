@@ -1,7 +1,7 @@
 import type { OutputHead, Position } from '../../../generated/relay_pb.ts';
 import { type ClusterName, type Digest, parseClusterName, parseSourceName, quote } from '../../model/fleet/ids.ts';
 import type { Origin, OutputPosition, RevisionRef } from '../../model/fleet/output.ts';
-import { type ObjectKey, parseObjectKey } from '../../model/objects/object-key.ts';
+import { type ObjectKey, parseObjectKey, parseOutputKey } from '../../model/objects/object-key.ts';
 import type { Result } from '../../model/values/result.ts';
 import type { EndCode } from '../../ports/transport.ts';
 import { TAG_PART_BYTES } from '../trust/step-tags.ts';
@@ -59,9 +59,14 @@ export function checked<Value>(result: Result<Value>, reason: string): Value {
   return result.value;
 }
 
-/** Reads an object key. */
+/** Reads the key of an object. */
 export function readKey(text: string): ObjectKey {
   return checked(parseObjectKey(text), 'BadKey');
+}
+
+/** Reads the key of an output. */
+export function readOutputKey(text: string): ObjectKey {
+  return checked(parseOutputKey(text), 'BadKey');
 }
 
 /** Reads a 64-bit count that must be an exact JavaScript number. */

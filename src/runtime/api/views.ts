@@ -9,7 +9,7 @@ import type {
   SuspensionView,
 } from '../../api/server-api.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { countOutcomes } from '../../engine/status/progress.ts';
+import { countsOf } from '../../engine/status/progress.ts';
 import { clusterTally } from '../../engine/status/rollout.ts';
 import { type AgentRefusal, refusalText } from '../../model/agent/agent-refusal.ts';
 import { quote } from '../../model/fleet/ids.ts';
@@ -71,7 +71,7 @@ export function clusterView(
     warm,
     inSync: conditions.some(({ type, status: value }) => type === 'InSync' && value === 'True'),
     position: registration?.position ?? { epoch: 0, sequence: 0 },
-    counts: countOutcomes(tally),
+    ...countsOf(tally),
     kept: tally.states.kept,
     paused: tally.states.paused,
     drifted: tally.drifted,

@@ -51,7 +51,7 @@ export function createRemovalPermits(deps: PermitDeps) {
   loop.addSink('permits', () => {
     for (const { partition: cluster, key, after } of changes.take()) {
       const keys = passed.get(cluster) ?? new Set<string>();
-      if (isPassedRemoval(after)) keys.add(key);
+      if (isPassedRemoval(key, after)) keys.add(key);
       else keys.delete(key);
       if (keys.size === 0) passed.delete(cluster);
       else passed.set(cluster, keys);

@@ -194,7 +194,8 @@ export function revisionDocument(
       // The files of the status branch call a complete revision whole.
       state: state === 'complete' ? 'whole' : state,
       clusters: { targeted: status.targeted, applied: status.applied },
-      objects: { ...status.counts },
+      objects: status.counts,
+      ...given({ statuses: status.statuses }),
       conditions: conditionsOf(status.conditions, before.conditions, now),
       ...(status.waiting.length === 0
         ? {}

@@ -7,6 +7,7 @@ import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Condition } from '../../model/fleet/conditions.ts';
 import type { Diagnostic } from '../../model/fleet/diagnostic.ts';
 import { isEngineKind } from '../../model/fleet/engine-kinds.ts';
+import { isStatusKey } from '../../model/objects/object-key.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/text/json.ts';
 import { inSlices } from '../../model/values/in-slices.ts';
 import { createSharing } from '../../model/values/shared-values.ts';
@@ -282,12 +283,16 @@ function trackDirty(
   const objects = new Set<string>();
   const declared = new Map<string, EntryAddress>();
   const paths = new Set<string>();
+  // Statuses are counted, and have no files.
+  const noteObject = (key: string): void => {
+    if (!isStatusKey(key)) objects.add(key);
+  };
   let revisions = '';
   let anything = false;
   return {
     noteAll: (): void => {
       for (const name of engine.progress.partitions()) {
-        for (const { key } of engine.progress.entries(name)) objects.add(key);
+        for (const { key } of engine.progress.entries(name)) noteObject(key);
       }
       for (const kind of engine.statuses.partitions()) {
         for (const { key, value } of engine.statuses.entries(kind)) declared.set(value.path, { partition: kind, key });
@@ -298,7 +303,7 @@ function trackDirty(
     any: () => anything,
     note: (): void => {
       const moved = progress.take();
-      for (const { key } of moved) objects.add(key);
+      for (const { key } of moved) noteObject(key);
       const changed = statuses.take();
       for (const { partition, key, before, after } of changed) {
         if (before !== undefined) declared.set(before.path, { partition, key });

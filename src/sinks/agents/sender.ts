@@ -342,5 +342,5 @@ function leavingOf(engine: ServerParts['engine'], cluster: string, rest: readonl
 
 /** Whether the guards count a removal: a person has not approved it, and the agent removes the object. */
 function isCounted({ inputs, outputs }: ServerParts['engine'], cluster: string, key: ObjectKey): boolean {
-  return inputs.approvals.get(cluster, key) === undefined && isPassedRemoval(outputs.get(cluster, key));
+  return inputs.approvals.get(cluster, key) === undefined && isPassedRemoval(key, outputs.get(cluster, key));
 }

@@ -1,4 +1,10 @@
-import { KINDS_AS_WRITTEN, TAKES_ATTEMPTS, TAKES_OBJECT_DRIFT_MODE, TAKES_STOPPED } from '../../model/agent/agent.ts';
+import {
+  KINDS_AS_WRITTEN,
+  TAKES_ATTEMPTS,
+  TAKES_OBJECT_DRIFT_MODE,
+  TAKES_STATUSES,
+  TAKES_STOPPED,
+} from '../../model/agent/agent.ts';
 import { inventoryDigest } from '../../model/agent/inventory-digest.ts';
 import type { ClusterName, Digest } from '../../model/fleet/ids.ts';
 import { type Registration, reportedIn } from '../../model/fleet/ledger.ts';
@@ -184,11 +190,11 @@ function bind(deps: AgentSourceDeps, { hello, certificate }: AgentSession, holdi
   const isStoreOlder = comparePositions(holding.position, known.position) > 0;
   if (isStoreOlder) approvals.endAll(cluster);
   const { kubernetesVersion: _, tagKey: _tagKey, certificate: _certificate, ...others } = known;
-  const { ownNamespace: _own, objectBytes: _bytes, ...rest } = others;
+  const { ownNamespace: _own, objectBytes: _bytes, takesStatuses: _statuses, ...rest } = others;
   ledger.setRegistration(cluster, {
     ...rest,
     ...given({ kubernetesVersion }),
-    ...reportedIn({ ownNamespace: hello.ownNamespace, objectBytes: hello.objectBytes }),
+    ...reportedIn({ ...hello, ...(capabilities.includes(TAKES_STATUSES) ? { takesStatuses: true } : {}) }),
     ...(holding.proof.type === 'nothing' ? {} : { tagKey: holding.proof.key }),
     ...(certificate === undefined ? {} : certificateRecord(certificate)),
     position: isStoreOlder ? holding.position : known.position,

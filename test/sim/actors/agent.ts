@@ -1,5 +1,5 @@
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
-import { KINDS_AS_WRITTEN, TAKES_SETTINGS } from '../../../src/model/agent/agent.ts';
+import { KINDS_AS_WRITTEN, TAKES_SETTINGS, TAKES_STATUSES } from '../../../src/model/agent/agent.ts';
 import { parseClusterName } from '../../../src/model/fleet/ids.ts';
 import { must } from '../../../src/model/values/result.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
@@ -92,7 +92,7 @@ async function run({ cluster, disk, weather }: SimAgent, life: AgentLife, parts:
       instance: random.id(),
       token: () => connectionToken(parts.secret, name),
       version: '0.0.0',
-      capabilities: [TAKES_SETTINGS, KINDS_AS_WRITTEN],
+      capabilities: [TAKES_SETTINGS, KINDS_AS_WRITTEN, TAKES_STATUSES],
     },
   );
   const relay = parts.wrapClient(cluster, client);

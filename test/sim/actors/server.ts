@@ -2,7 +2,7 @@ import { load } from 'js-yaml';
 import { createStoreLease } from '../../../src/adapters/stores/store-lease.ts';
 import type { ReplicaSetup } from '../../../src/compose/serve/foundation.ts';
 import { createManagementServer, type ManagementServer } from '../../../src/compose/serve/management-server.ts';
-import { servedDomains } from '../../../src/domains/servers.ts';
+import type { ServedDomain } from '../../../src/compose/serve/server-part.ts';
 import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { type FleetName, parseSourceName } from '../../../src/model/fleet/ids.ts';
 import type { ClusterSize } from '../../../src/model/limits/quotas.ts';
@@ -42,6 +42,7 @@ export interface ServerParts {
   readonly memory: SharedMemory;
   readonly storeWeather: StoreWeather;
   readonly setting: Setting;
+  readonly domains: readonly ServedDomain[];
   readonly lease: MemoryLease;
   /** By source, in their order. */
   readonly remotes: ReadonlyMap<string, FakeGitRemote>;
@@ -149,7 +150,7 @@ function open(
   const running = createManagementServer(
     {
       graph: createGraph(),
-      domains: servedDomains,
+      domains: parts.domains,
       store,
       ...(parts.setting.servers > 1 ? { replicas: replicaOf(process, store, parts) } : {}),
       sources: sources.map((source) => parts.wrapSource(name, lives, source)),

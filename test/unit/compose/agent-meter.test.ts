@@ -18,12 +18,14 @@ test('counts what became of writes, by reason, and passes on what was answered',
     apply: async () => outcomes.shift(),
     remove: async () => ({ type: 'gone' }),
   } as unknown as ClusterApi);
-  expect(await cluster.apply({} as never)).toEqual({ type: 'applied' });
-  for (let left = outcomes.length; left > 0; left -= 1) await cluster.apply({} as never);
-  await cluster.remove({} as never);
+  expect(await cluster.apply({ key: '/ConfigMap/web/a' } as never)).toEqual({ type: 'applied' });
+  for (let left = outcomes.length; left > 0; left -= 1) await cluster.apply({ key: '/ConfigMap/web/a' } as never);
+  await cluster.remove({ key: '/ConfigMap/web/a' } as never);
+  await cluster.remove({ key: '/Service/web/a/status' } as never);
   const text = await meter.set.registry.metrics();
   expect(text).toContain('fleetrelay_agent_object_writes_total{operation="apply",cluster="east"} 1');
   expect(text).toContain('fleetrelay_agent_object_writes_total{operation="remove",cluster="east"} 1');
+  expect(text).toContain('fleetrelay_agent_object_writes_total{operation="endStatus",cluster="east"} 1');
   expect(text).toContain('fleetrelay_agent_object_write_failures_total{reason="Forbidden",cluster="east"} 1');
   expect(text).toContain('fleetrelay_agent_object_write_failures_total{reason="Conflict",cluster="east"} 1');
   expect(text).toContain('fleetrelay_agent_info{version="1.2.3",cluster="east"} 1');

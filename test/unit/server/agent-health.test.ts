@@ -16,6 +16,7 @@ test('the metrics of an agent call what should be there wanted: held is what is 
       diagnostics: 0,
       position: { epoch: 1, sequence: 2 },
       objects: { owned: 4, applied: 3, failed: 0, conflict: 1, paused: 0, removing: 0 },
+      statuses: { total: 2, applied: 1, failed: 1 },
       driftLeft: { changed: 2, removed: 0 },
     }),
   };
@@ -24,6 +25,7 @@ test('the metrics of an agent call what should be there wanted: held is what is 
   try {
     const text = await (await fetch(`${health.address}/metrics`, { signal: AbortSignal.timeout(50_000) })).text();
     expect(text).toContain('fleetrelay_agent_objects{state="wanted",cluster="east"} 4');
+    expect(text).toContain('fleetrelay_agent_statuses{state="failed",cluster="east"} 1');
     expect(text).not.toContain('state="held"');
     expect(text).toContain('fleetrelay_agent_drift_left{drift="changed",cluster="east"} 2');
     expect(text).toContain('fleetrelay_agent_leader{cluster="east"} 1');

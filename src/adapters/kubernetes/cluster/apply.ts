@@ -22,8 +22,16 @@ import {
   takeOver,
   written,
 } from './overwrite.ts';
-import { byTimeDescending, compareFields, type FieldManager, fieldManagers, isOurs, ownerOf } from './ownership.ts';
-import { type FieldConflict, failed, isFieldConflict, isOtherSchema, isStaleWrite, managersOf } from './refusals.ts';
+import { byTimeDescending, compareFields, fieldManagers, isOurs, ownerOf } from './ownership.ts';
+import {
+  type FieldConflict,
+  failed,
+  isFieldConflict,
+  isOtherSchema,
+  isStaleWrite,
+  managersOf,
+  ownedBy,
+} from './refusals.ts';
 import { stampTextOf } from './stamp.ts';
 import {
   applyBody,
@@ -79,7 +87,7 @@ export function lostFields(writing: Writing, request: ApplyRequest, entry: LiveE
 /** The declared fields that were lost, and who has them now. A field that was removed has no manager. */
 export function differencesOf(writing: Writing, request: ApplyRequest, entry: LiveEntry): Differences {
   const fields = lostFields(writing, request, entry);
-  return { fields, managers: managersOf(ownedBy(request, fields, entry.others())) };
+  return { fields, managers: managersOf(ownedBy(request.value, fields, entry.others())) };
 }
 
 /** The known state of the object, which the next write depends on: absent, as watched, or its complete live state. */
@@ -236,24 +244,12 @@ function takenFields({ request, ...writing }: Applying, raw: JsonObject, entry: 
   if (!hasStampOf(request, entry)) return [];
   const others = fieldManagers(raw).filter((manager) => !isOurs(manager));
   const lost = lostFields(writing, request, entry);
-  const found = ownedBy(request, lost, others);
+  const found = ownedBy(request.value, lost, others);
   if (found.length > 0) return found;
   // A manager that removes a field does not own it afterwards. The manager that wrote last is the most likely one.
   const [last] = others.filter(({ subresource }) => subresource === '').toSorted(byTimeDescending);
   const manager = last?.manager ?? 'a manager without a name';
   return lost.map((field) => ({ manager, field, operation: 'Update' }));
-}
-
-/** The managers that have fields that we have lost. */
-function ownedBy(
-  { value }: ApplyRequest,
-  lost: readonly string[],
-  others: readonly FieldManager[],
-): readonly FieldConflict[] {
-  return others.flatMap(({ manager, operation, fields }) => {
-    const owned = new Set(compareFields(value, fields).owned);
-    return lost.filter((field) => owned.has(field)).map((field): FieldConflict => ({ manager, field, operation }));
-  });
 }
 
 async function unchanged(applying: Applying, identity: string): Promise<ApplyOutcome> {

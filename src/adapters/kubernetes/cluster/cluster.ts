@@ -3,10 +3,15 @@ import { type ClusterId, parseClusterId } from '../../../model/fleet/ids.ts';
 import { createFlapping } from '../../../model/limits/flapping.ts';
 import type { Rate } from '../../../model/limits/rate-limit.ts';
 import type { LoadEvaluator } from '../../../model/objects/health-check.ts';
-import { kindOf, type ObjectKey, objectRefOf } from '../../../model/objects/object-key.ts';
+import { isStatusKey, kindOf, type ObjectKey, objectOfStatus, objectRefOf } from '../../../model/objects/object-key.ts';
 import { textOf } from '../../../model/text/json.ts';
 import { must } from '../../../model/values/result.ts';
-import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
+import {
+  type ClusterApi,
+  type InventoryRecord,
+  type LoadedInventory,
+  loadedRecords,
+} from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
 import { resourcePath } from '../api/paths.ts';
 import { type NoticingClient, noticeSilence } from '../api/silence.ts';
@@ -15,6 +20,7 @@ import { type KubernetesInventory, openInventory } from '../inventory/inventory.
 import { createEventRecorder } from '../resources/event-recorder.ts';
 import { PAUSED } from './annotations.ts';
 import { applyObject, differencesOf, matches } from './apply.ts';
+import { applyStatus, endStatus, statusDifferences, statusMatches } from './apply-status.ts';
 import { labelledPlaces } from './labelled-places.ts';
 import type { OwnedPlace } from './live/kinds.ts';
 import { createLive, type Live } from './live/live.ts';
@@ -93,24 +99,30 @@ export async function createKubernetesCluster(
   const writing: Writing = { ...shared, mayWrite: options.mayWrite, settings: () => settings };
   return {
     identity: async () => id,
+    takesStatuses: true,
     releaseStop: `kubectl annotate namespace ${options.namespace} ${PAUSED}-`,
     list: live.list,
     watch: live.watch,
     apply: (request) => {
+      if (isStatusKey(request.key)) return applyStatus(writing, request);
       live.autoscaled.declare(request.key, request.value);
       return applyObject(writing, request);
     },
-    matches: (request, observed) => matches(writing, request, observed),
+    matches: (request, observed) =>
+      isStatusKey(request.key) ? statusMatches(writing, request, observed) : matches(writing, request, observed),
     differences: (request, { key }) => {
+      if (isStatusKey(key)) return statusDifferences(writing, request);
       const entry = live.objects.get(key);
       return entry === undefined ? { fields: [], managers: [] } : differencesOf(writing, request, entry);
     },
     tell: async (key, event) => {
-      const { uid, value } = live.objects.get(key) ?? {};
+      const { uid, value } = live.objects.get(key) ?? live.statuses.objects.get(key) ?? {};
       if (uid === undefined || !options.mayWrite()) return;
-      await events.record({ key, uid, resourceVersion: '', apiVersion: textOf(value?.apiVersion) }, event);
+      const about = isStatusKey(key) ? objectOfStatus(key) : key;
+      await events.record({ key: about, uid, resourceVersion: '', apiVersion: textOf(value?.apiVersion) }, event);
     },
     remove: (request) => {
+      if (isStatusKey(request.key)) return endStatus(writing, request);
       live.autoscaled.declare(request.key, undefined);
       return removeObject(writing, request);
     },
@@ -121,7 +133,8 @@ export async function createKubernetesCluster(
     loadInventory: () => loadInventory(inventory, live, client),
     saveInventory: async (change) => {
       await inventory.save(change);
-      live.owns(change.put.map(placeOf));
+      follow(live, change.put);
+      live.statuses.drop(change.drop.filter(isStatusKey));
     },
     access: {
       writing,
@@ -151,10 +164,17 @@ function placeOf({ key }: { readonly key: ObjectKey }): OwnedPlace {
   return { kind: kindOf(key), namespace: objectRefOf(key).namespace };
 }
 
+/** Follows what is entered in the inventory. */
+function follow(live: Live, records: readonly InventoryRecord[]): void {
+  const { records: objects, statuses = [] } = loadedRecords(records);
+  live.owns(objects.map(placeOf));
+  live.statuses.add(statuses.map(({ key }) => key));
+}
+
 /** Loads the inventory and follows every kind of which fleetrelay owns an object. Rejects if the cluster does not answer. */
 async function loadInventory(inventory: KubernetesInventory, live: Live, client: KubeClient): Promise<LoadedInventory> {
   const loaded = await inventory.load();
-  if (loaded.type === 'found') live.owns(loaded.records.map(placeOf));
+  if (loaded.type === 'found') follow(live, [...loaded.records, ...(loaded.statuses ?? [])]);
   else live.owns(await labelledPlaces(client, live.catalog.current()));
   return loaded;
 }

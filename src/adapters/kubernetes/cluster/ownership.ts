@@ -17,6 +17,9 @@ import { readStamp } from './stamp.ts';
 /** The field manager of everything that fleetrelay applies. */
 export const FIELD_MANAGER = 'fleetrelay';
 
+/** The field manager of the statuses that fleetrelay applies to objects of others. */
+export const STATUS_MANAGER = 'fleetrelay-agent-status';
+
 /** The owner of a live object. An object that is `theirs` is changed only if it is `adoptable` and its manifest adopts it. */
 export type Owner =
   | { readonly type: 'ours' }
@@ -105,14 +108,19 @@ export function isOurs({ manager, operation, subresource }: FieldManager): boole
   return manager === FIELD_MANAGER && operation === 'Apply' && subresource === '';
 }
 
+/** Whether the entry names the fields of statuses that we apply to objects of others. */
+export function isOurStatus({ manager, operation, subresource }: FieldManager): boolean {
+  return manager === STATUS_MANAGER && operation === 'Apply' && subresource === 'status';
+}
+
 /**
- * The fields of a live object that we own; undefined if none. An API server writes an atomic map, and a map of which other
+ * The fields of a live object that one of our managers owns; undefined if none. An API server writes an atomic map, and a map of which other
  * managers have taken every member, in the same way. The second is marked here, as `{".": {}}`.
  */
-export function ourFields(live: JsonObject): FieldSet | undefined {
+export function ourFields(live: JsonObject, isOne = isOurs): FieldSet | undefined {
   const managers = fieldManagers(live);
-  const ours = managers.find(isOurs)?.fields;
-  const others = managers.filter((manager) => !isOurs(manager)).map(({ fields }) => fields);
+  const ours = managers.find(isOne)?.fields;
+  const others = managers.filter((manager) => !isOne(manager)).map(({ fields }) => fields);
   return ours && withBareMaps(ours, others, live);
 }
 

@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../../model/text/json.ts';
 import { firstNames } from '../../../model/text/messages.ts';
 import { NAMESPACE_NOT_FOUND, NAMESPACE_TERMINATING } from '../../../ports/cluster-api.ts';
 import type { ApiResource, KubeAnswer, KubeRefusal } from '../api/types.ts';
-import { type FieldManager, isOurs } from './ownership.ts';
+import { compareFields, type FieldManager, isOurs } from './ownership.ts';
 
 /** A request that failed, as the outcome of a write. */
 export interface Failure {
@@ -149,6 +150,18 @@ function unquote(quoted: string): string {
 }
 
 const MOST_NAMED = 5;
+
+/** The managers that have declared fields that we have lost. */
+export function ownedBy(
+  declared: JsonObject,
+  lost: readonly string[],
+  others: readonly FieldManager[],
+): readonly FieldConflict[] {
+  return others.flatMap(({ manager, operation, fields }) => {
+    const owned = new Set(compareFields(declared, fields).owned);
+    return lost.filter((field) => owned.has(field)).map((field): FieldConflict => ({ manager, field, operation }));
+  });
+}
 
 /** The field managers that these name, each once. */
 export function managersOf(named: readonly { readonly manager: string }[]): readonly string[] {

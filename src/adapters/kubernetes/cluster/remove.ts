@@ -55,7 +55,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
 }
 
 /** No object exists if its kind has no definition, or if its key has the wrong scope. */
-async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failure): Promise<RemoveOutcome> {
+export async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failure): Promise<RemoveOutcome> {
   if (why.reason === 'WrongScope') return { type: 'gone' };
   const { group, kind } = objectRefOf(key);
   if (why.reason !== NO_SUCH_KIND || live.catalog.current().unreadableGroups.has(group)) return why;

@@ -1,7 +1,7 @@
 import { sha256 } from '../../../model/text/digest.ts';
 import { errorText } from '../../../model/text/messages.ts';
 import { createTurns } from '../../../model/values/in-turn.ts';
-import type { InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
+import { type InventoryChange, type LoadedInventory, loadedRecords } from '../../../ports/cluster-api.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { FollowerDeps } from '../api/types.ts';
 import {
@@ -119,7 +119,7 @@ async function load(state: State, requests: Requests): Promise<LoadedInventory> 
   if (!state.isUncertain) await removeGarbage(state, requests);
   return found.content.state === undefined
     ? { type: 'missing' }
-    : { type: 'found', state: found.content.state, records };
+    : { type: 'found', state: found.content.state, ...loadedRecords(records) };
 }
 
 type ReadInventory =

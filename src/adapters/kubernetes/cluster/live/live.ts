@@ -11,6 +11,7 @@ import { createAutoscaled } from './autoscaled.ts';
 import { type CatalogRefresher, createCatalogRefresher } from './catalog-refresher.ts';
 import { createJudgedStore } from './judged-store.ts';
 import { createKinds, type Kinds } from './kinds.ts';
+import { createStatuses, type Statuses } from './statuses.ts';
 import { createStopButton } from './stop-button.ts';
 import type { Trim } from './trim.ts';
 
@@ -35,18 +36,29 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
   const hints = createHints(deps.clock);
   const { store, judge, ...health } = createJudgedStore(deps, options, hints.send);
   const reading = { judge, trim: all(options.trims ?? []) };
-  let state: LiveState | undefined;
-  let kindsChanged = true;
   let started = false;
-  const kinds = createKinds(deps, { store, reading, autoscaled, news: hints.send, stateChanged: noteKinds });
+  const kinds = createKinds(deps, {
+    store,
+    reading,
+    autoscaled,
+    news: hints.send,
+    stateChanged: () => states.noteKinds(),
+  });
+  const statuses = createStatuses(deps, hints.send);
   const button = createStopButton(deps, options.namespace, hints.send);
   const catalog = createCatalogRefresher(deps, options.catalog, (next, isRedefined) => {
-    noteKinds();
-    if (started && (kinds.follow(next) || isRedefined)) hints.send();
+    states.noteKinds();
+    if (!started) return;
+    statuses.follow(next);
+    if (kinds.follow(next) || isRedefined) hints.send();
   });
+
+  const states = createStates({ store, statuses, kinds, catalog, isPaused: button.isOn });
 
   return {
     objects: store.objects,
+    /** The statuses that are applied to objects of others. */
+    statuses,
     reading,
     autoscaled,
     catalog,
@@ -61,12 +73,8 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
     close,
   };
 
-  function noteKinds(): void {
-    kindsChanged = true;
-  }
-
   function configure(settings: AgentSettings): void {
-    noteKinds();
+    states.noteKinds();
     health.configure(settings);
     kinds.configure(settings);
   }
@@ -76,39 +84,61 @@ export function createLive(deps: FollowerDeps, options: LiveOptions) {
     if (!started) {
       started = true;
       kinds.follow(catalog.current());
+      statuses.follow(catalog.current());
       catalog.start();
       button.start();
     }
     if (depth === 'complete') {
-      await Promise.all([state === undefined ? kinds.settled() : settledSoon(kinds, deps.clock), button.look()]);
+      await Promise.all([states.isFirst() ? kinds.settled() : settledSoon(kinds, deps.clock), button.look()]);
     }
     if (kinds.allUnknown()) await probe(deps.client);
-    return current();
-  }
-
-  function current(): LiveState {
-    const paused = button.isOn();
-    const isSame = !store.hasChanged() && !kindsChanged && state?.paused === paused && state.redefined === undefined;
-    if (state !== undefined && isSame) return state;
-    const changed = store.takeChanged();
-    state = {
-      ...(state === undefined ? {} : { changed }),
-      objects: store.objects,
-      ...(kindsChanged || state === undefined
-        ? kindStates(catalog.current(), kinds)
-        : { kinds: state.kinds, diagnostics: state.diagnostics }),
-      ...saidBy(catalog),
-      paused,
-    };
-    kindsChanged = false;
-    return state;
+    return states.current();
   }
 
   async function close(): Promise<void> {
     health.close();
     hints.close();
-    await Promise.all([kinds.close(), catalog.stop(), button.stop()]);
+    await Promise.all([kinds.close(), statuses.close(), catalog.stop(), button.stop()]);
   }
+}
+
+interface StateParts {
+  readonly store: ReturnType<typeof createJudgedStore>['store'];
+  readonly statuses: Statuses;
+  readonly kinds: Kinds;
+  readonly catalog: CatalogRefresher;
+  readonly isPaused: () => boolean;
+}
+
+/** Makes the live states, each from what has changed since the one before. */
+function createStates({ store, statuses, kinds, catalog, isPaused }: StateParts) {
+  let state: LiveState | undefined;
+  let kindsChanged = true;
+  return {
+    isFirst: (): boolean => state === undefined,
+    /** What is known of the kinds has changed. */
+    noteKinds(): void {
+      kindsChanged = true;
+    },
+    current(): LiveState {
+      const paused = isPaused();
+      const hasChanged = store.hasChanged() || statuses.hasChanged() || kindsChanged;
+      if (state !== undefined && !hasChanged && state.paused === paused && state.redefined === undefined) return state;
+      const [changed, changedStatuses] = [store.takeChanged(), statuses.takeChanged()];
+      state = {
+        ...(state === undefined ? {} : { changed, changedStatuses }),
+        objects: store.objects,
+        statuses: statuses.objects,
+        ...(kindsChanged || state === undefined
+          ? kindStates(catalog.current(), kinds)
+          : { kinds: state.kinds, diagnostics: state.diagnostics }),
+        ...saidBy(catalog),
+        paused,
+      };
+      kindsChanged = false;
+      return state;
+    },
+  };
 }
 
 /** One trim of all: each leaves the kinds of the others alone. */
