@@ -39,7 +39,7 @@ export const ACTS = [
     path: '/clusters/:name/accept',
     isTrust: true,
     optional: { id: MAX_NAME, key: MAX_NAME },
-    run: (api, { name = '', id, key }, by) => api.acceptCluster(name, { ...given({ id, key }) }, by),
+    run: (api, { name = '', id, key }, by) => api.acceptCluster(name, given({ id, key }), by),
   },
   {
     path: '/clusters/:name/revoke-certificates',

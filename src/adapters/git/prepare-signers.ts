@@ -31,7 +31,7 @@ export async function prepareSigners(
   await makeFolders(directory, { mode: 0o700 });
   if (allowedSignersFile !== undefined) await checkAllowedSigners(deps, allowedSignersFile, directory);
   const home = openpgpKeysFile === undefined ? undefined : await importKeys(deps, openpgpKeysFile, directory);
-  return { ...given({ allowedSignersFile, openpgpHome: home }) };
+  return given({ allowedSignersFile, openpgpHome: home });
 }
 
 const PUBLIC_KEY = /\s(ssh-|ecdsa-|sk-)[\w@.-]+\s+[A-Za-z0-9+/]+=*(\s|$)/;

@@ -72,7 +72,7 @@ export function agentCommand(context: CliContext): CliCommand {
     .option('--key-file <file>', 'its key; both files are read each time the server is dialled');
   command
     .kubeOptions({
-      cluster: "the cluster (default inside a pod, without --context: the pod's own cluster)",
+      cluster: 'the cluster; without it and --context, a pod takes its own cluster',
       namespace: "the agent's own namespace (default: the namespace of the context or ServiceAccount, else fleetrelay)",
     })
     .option('--leader-elect', 'of several replicas let one lead; the default')

@@ -42,7 +42,7 @@ export function acceptCommand(command: CliCommand): void {
         },
       };
     }
-    const body = { ...given({ id, key }) };
+    const body = given({ id, key });
     const accepted = await api.act<AcceptedAgentView>(['clusters', name, 'accept'], body);
     return {
       value: { ...accepted },

@@ -6,7 +6,7 @@ export interface Finding {
   readonly area: 'server' | 'source' | 'cluster' | 'repository' | 'kubernetes';
   /** Constant UpperCamelCase word. */
   readonly reason: string;
-  /** An address, a source, a cluster, `file:line:column`, an object. */
+  /** An address, a source, a cluster, `file:line:column`, an object; of a check that failed, its id. */
   readonly where: string;
   readonly what: string;
   /** What mends it: a command, or a sentence. */

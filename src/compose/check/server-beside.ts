@@ -25,11 +25,14 @@ const WAYS: readonly Right[] = [
 export async function serverBeside(subject: AgentSubject): Promise<readonly Found[]> {
   const { kube, server = '' } = subject;
   const places = await serverPlaces(kube);
-  const named = serverNamespaceIn(server) ?? [];
-  if (places.type === 'refused' && named.length === 0) {
+  const named = serverNamespaceIn(server);
+  if (places.type === 'refused' && named === undefined) {
     throw new Error(`whether a management server is in this cluster cannot be asked: ${places.message}`);
   }
-  const found = new Set([places.type === 'found' ? places.namespaces : [], named].flat());
+  const found = new Set([
+    ...(places.type === 'found' ? places.namespaces : []),
+    ...(named === undefined ? [] : [named]),
+  ]);
   return (await Promise.all([...found].map((place) => exposure(subject, place)))).flat();
 }
 

@@ -83,7 +83,7 @@ const CHOICES: Readonly<Record<string, RoleRights>> = merged('choice of rights',
           `apply | rbac.authorization.k8s.io | rolebindings roles | Applied roles and bindings. Without \`escalate\` and \`bind\`: the API server lets the agent grant only what it may do itself.`,
         ),
         everywhere: rulesOf(
-          `apply | rbac.authorization.k8s.io | clusterrolebindings clusterroles | The same for the whole cluster. The policy refuses them to an agent that may write in all Namespaces.`,
+          `apply | rbac.authorization.k8s.io | clusterrolebindings clusterroles | Applied ClusterRoles and their bindings. The policy refuses them to an agent that may write in all Namespaces.`,
         ),
       },
       crds: {

@@ -340,7 +340,7 @@ function entryOf(
 ): LedgerEntry {
   const { serves, madeBy } = before?.digest === digest ? before : {};
   const leaving = phase === 'held' ? before?.leaving : undefined;
-  const known = { ...given({ serves, madeBy, leaving }) };
+  const known = given({ serves, madeBy, leaving });
   // The tag covers the entries that are held.
   const isProven =
     (proof.type === 'inventory' && phase === 'held') || (before !== undefined && before.unproven !== true);

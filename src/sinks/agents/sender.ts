@@ -303,7 +303,7 @@ function* buildDelta(
       const meta = metaOf(change.object);
       upserts.push({ key, digest, value, ...meta });
       const serves = servedService(key, value);
-      const known = { ...given({ serves, madeBy }) };
+      const known = given({ serves, madeBy });
       entries.set(key, { digest, ...meta, phase: 'inFlight', ...known });
     } else if (before !== undefined && change.type === 'touch') {
       const { stopped: _, driftMode: _mode, unproven: _unproven, leaving: _leaving, madeBy: _maker, ...known } = before;

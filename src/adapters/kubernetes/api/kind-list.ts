@@ -56,7 +56,7 @@ export function failureOf(status: number, { reason, message, causes, retryAfterM
 export function requestOf({ resource, namespace, labelSelector, fieldSelector }: FollowOptions) {
   return {
     path: resourcePath({ resource, ...given({ namespace }) }),
-    query: { ...given({ labelSelector, fieldSelector }) },
+    query: given({ labelSelector, fieldSelector }),
   };
 }
 

@@ -22,8 +22,8 @@ at the start: start again after a change of its inbounds or outbounds.
 
 The first SIGTERM or SIGINT makes Envoy report itself as unhealthy, so that all
 inbounds leave their load-balancing sets; connections are still served. Envoy
-ends after --drain-time, or at the second signal. The command always ends with
-the exit code of Envoy.
+ends after --drain-time, or at the second signal. The command ends with the exit
+code of Envoy, also if Envoy ends by itself.
 
 A unit of systemd needs KillMode=mixed, so that the first signal reaches this
 command alone, and a TimeoutStopSec that is longer than --drain-time.`;

@@ -115,7 +115,7 @@ function matchersOf({ versions, resources, isClusterScoped = false, namespaces, 
       (namespaces ?? [undefined]).map((namespaceLabels): Matcher => {
         const [group = '', version = ''] = apiVersion.split('/');
         const [resource = '', subresource = ''] = written.split('/');
-        const labels = { ...given({ namespaceLabels, objectLabels }) };
+        const labels = given({ namespaceLabels, objectLabels });
         return { group, version, resource, subresource, isClusterScoped, ...labels };
       }),
     ),
