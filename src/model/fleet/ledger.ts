@@ -86,7 +86,7 @@ export function reportedIn({
   objectBytes,
   takesStatuses,
 }: { readonly [Name in keyof Reported]?: Reported[Name] | undefined } = {}): Reported {
-  return { ...given({ excess, ownNamespace, objectBytes, takesStatuses }) };
+  return given({ excess, ownNamespace, objectBytes, takesStatuses });
 }
 
 type Reported = Pick<Registration, 'excess' | 'ownNamespace' | 'objectBytes' | 'takesStatuses'>;

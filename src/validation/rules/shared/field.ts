@@ -301,7 +301,7 @@ export class Field<Step extends string | number = string | number> {
   }
 }
 
-/** The entry of a table; undefined for a key that it does not have itself, as `constructor`. */
+/** The entry of a table; undefined for a key that it does not have itself, such as `constructor`. */
 export function entryOf<Entry>(table: Readonly<Record<string, Entry>>, key: string | undefined): Entry | undefined {
   return key !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
 }
