@@ -12,8 +12,8 @@ import { type ServerPlaces, serverPlaces } from '../manifests/server-place.ts';
 import { notesThat, type Step } from '../step.ts';
 
 /**
- * Applies the agent's manifests. The missing Namespaces in which the agent may write are made before, because a Role is in each. The
- * roles and the webhook of an earlier installation with more of them are removed afterwards. Rejects with a text for a person.
+ * Applies the agent's manifests. The missing Namespaces in which the agent may write are made before, because a Role is in each. What
+ * an earlier installation had besides is removed: its webhook first, roles and policy last. Rejects with a text for a person.
  */
 export async function installAgent(
   kube: Kube,
@@ -30,13 +30,21 @@ export async function installAgent(
   const missing = await missingNamespaces(kube, named, options.namespace);
   const manifests = agentManifests(options);
   const offered = manifests.filter((manifest) => !isPolicy(manifest) || isOffered(kube, manifest));
-  const applied = await applyAll(kube, [...missing, ...offered], applying);
   const wanted = new Set(offered.map(nameOf));
   const parts = [...removedManifests(kube.namespace), ...(await installedRoles(kube))];
   // Settings and Secrets stay: people make some of them.
   const former = parts.filter((part) => !/^(ConfigMap|Secret)$/.test(String(part.kind)) && !wanted.has(nameOf(part)));
+  // A webhook that no agent serves any more would refuse Pods.
+  const { first = [], last = [] } = Object.groupBy(former, ({ kind }) =>
+    kind === 'MutatingWebhookConfiguration' ? 'first' : 'last',
+  );
+  const removing = { dryRun: applying.dryRun, others };
   return {
-    steps: [...applied, ...(await removeParts(kube, former, { dryRun: applying.dryRun, others }))],
+    steps: [
+      ...(await removeParts(kube, first, removing)),
+      ...(await applyAll(kube, [...missing, ...offered], applying)),
+      ...(await removeParts(kube, last, removing)),
+    ],
     notes: notesOf(missing, offered.length < manifests.length, servers),
   };
 }

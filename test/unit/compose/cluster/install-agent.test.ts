@@ -32,6 +32,15 @@ describe('installing an agent', () => {
     ]);
   });
 
+  it('removes the webhook before it changes the agent that serves it', async () => {
+    const { steps } = await install({ '/mutatingwebhookconfigurations/fleetrelay-agent': installed() });
+
+    expect(steps[0]).toMatchObject({
+      outcome: 'removed',
+      what: expect.stringContaining('MutatingWebhookConfiguration'),
+    });
+  });
+
   it('leaves a webhook that calls the agent in another Namespace', async () => {
     const { steps } = await install({ '/mutatingwebhookconfigurations/fleetrelay-agent': installed('elsewhere') });
 
