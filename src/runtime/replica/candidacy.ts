@@ -41,8 +41,10 @@ export function createCandidacy(
     lastFence = fence;
     hasAnotherLed = false;
   };
-  events.on('election', forgetOutdated);
-  events.on('election', fleet.resume);
+  events.on('election', () => {
+    forgetOutdated();
+    fleet.resume();
+  });
   return {
     id,
     turn,
