@@ -42,8 +42,8 @@ export interface ResourceRef {
 /** What the streams of ADS need. */
 interface AdsDeps extends Pick<StreamDeps, 'counts' | 'limits' | 'clock'> {
   /**
-   * The types that are served, in the order in which a stream is sent what is due: for Envoy what is referred to comes last, so
-   * clusters, endpoints, listeners, routes. There is no resource of any other type.
+   * The types that are served, in the order in which a stream is sent what is due. Envoy loses no traffic if it is sent clusters, then
+   * endpoints, listeners and routes. There is no resource of any other type.
    */
   readonly types: readonly Resources[];
   readonly scopeOf: (node: string) => string;

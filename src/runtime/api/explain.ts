@@ -43,10 +43,12 @@ export async function explain(
   const { value: name } = parsed;
   const { cluster, parent } = scope;
   const kind = entityKindOf(deps.engine, name);
+  if (parent !== undefined && kind?.parent === undefined) {
+    const word = parentWords(deps.engine).join(' or ') || 'parent';
+    const subject = kind === undefined ? displayObjectName(name) : `${kind.words[0]}/${entityName(name)}`;
+    return refused('invalid', `a ${word} has no ${subject}: leave the ${word} out`);
+  }
   if (kind === undefined) {
-    const word = parentWords(deps.engine).join(' or ');
-    if (parent !== undefined)
-      return refused('invalid', `a ${word} has no ${displayObjectName(name)}: leave the ${word} out`);
     return cluster === undefined
       ? explainNamedDeclaration(deps, name, part)
       : explainNamedObject(deps, cluster, name, part);

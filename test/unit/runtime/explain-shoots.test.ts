@@ -163,3 +163,9 @@ it('a Shoot of a Gardener is explained by its own status', async () => {
   ]);
   expect(await ask({ object: 'shoot/theirs', part: 'spec.region' })).toMatch(/^notFound: .* is not declared/);
 });
+
+it('a Shoot is asked for without what contains it, for nothing does', async () => {
+  expect(await ask({ object: BLUE, parent: 'default' })).toBe(
+    'invalid: a mesh has no shoot/garden-web/blue: leave the mesh out',
+  );
+});

@@ -28,14 +28,10 @@ function textResources(type: string, texts: ReadonlyMap<string, string>, heard: 
   };
 }
 
-test('a stream is sent several types, by the scope of any node, each when its last response is answered', async () => {
+/** A stream of `gateway-1` to a server of listeners and routes, of which the node has the scope `blue`. */
+function openStream(listeners: ReadonlyMap<string, string>, routes: ReadonlyMap<string, string>) {
   const clock = createVirtualClock();
   const heard: string[] = [];
-  const listeners = new Map([
-    ['blue/in', 'l1'],
-    ['green/in', 'other'],
-  ]);
-  const routes = new Map([['blue/in', 'r1']]);
   const ads = createAds({
     ...{ clock, counts: createXdsCounts(), limits: XDS_LIMITS },
     scopeOf: (node) => (node === 'gateway-1' ? 'blue' : 'green'),
@@ -48,14 +44,28 @@ test('a stream is sent several types, by the scope of any node, each when its la
     return true;
   };
   const session = ads.protocol.open('gateway-1', { write } as IncomingCall);
-  const ask = (typeUrl: string, responseNonce = '', message?: string): void => {
-    const refused = message === undefined ? {} : { errorDetail: { message } };
-    session.received(create(DiscoveryRequestSchema, { typeUrl, resourceNames: ['in'], responseNonce, ...refused }));
+  return {
+    ads,
+    heard,
+    session,
+    ask: (typeUrl: string, responseNonce = '', message?: string): void => {
+      const refused = message === undefined ? {} : { errorDetail: { message } };
+      session.received(create(DiscoveryRequestSchema, { typeUrl, resourceNames: ['in'], responseNonce, ...refused }));
+    },
+    received: async (): Promise<readonly string[]> => {
+      await clock.advance(10);
+      return sent.splice(0).map(({ typeUrl, resources: [first] }) => `${typeUrl} ${Buffer.from(first?.value ?? [])}`);
+    },
   };
-  const received = async (): Promise<readonly string[]> => {
-    await clock.advance(10);
-    return sent.splice(0).map(({ typeUrl, resources: [first] }) => `${typeUrl} ${Buffer.from(first?.value ?? [])}`);
-  };
+}
+
+test('a stream is sent several types, by the scope of any node, each when its last response is answered', async () => {
+  const listeners = new Map([
+    ['blue/in', 'l1'],
+    ['green/in', 'other'],
+  ]);
+  const routes = new Map([['blue/in', 'r1']]);
+  const { ads, heard, session, ask, received } = openStream(listeners, routes);
   ask('listener');
   ask('route');
   expect(await received()).toEqual(['listener l1', 'route r1']);
@@ -78,4 +88,19 @@ test('a stream is sent several types, by the scope of any node, each when its la
     'forgets blue/in',
     'forgets blue/in',
   ]);
+});
+
+test('a stream is sent types in the order of the server, whichever it asks for or whichever changes first', async () => {
+  const listeners = new Map([['blue/in', 'l1']]);
+  const routes = new Map([['blue/in', 'r1']]);
+  const { ads, ask, received } = openStream(listeners, routes);
+  ask('route');
+  ask('listener');
+  expect(await received()).toEqual(['listener l1', 'route r1']);
+  ask('route', 'r1');
+  ask('listener', 'l1');
+  listeners.set('blue/in', 'l2');
+  routes.set('blue/in', 'r2');
+  for (const type of ['route', 'listener']) ads.changed(type, [{ scope: 'blue', name: 'in' }]);
+  expect(await received()).toEqual(['listener l2', 'route r2']);
 });
