@@ -1,4 +1,4 @@
-import { Argument } from 'commander';
+import { Argument, Option } from 'commander';
 import type { ClusterName } from '../../model/fleet/ids.ts';
 import type { LabelSelector } from '../../model/objects/label-selector.ts';
 import { printable } from '../../model/text/printable.ts';
@@ -26,7 +26,7 @@ interface Flags {
 
 /** The filters of domains. */
 const FILTERS = domainViews.flatMap(({ filters = {} }) =>
-  Object.entries(filters).map(([name, row]) => ({ name, ...row })),
+  Object.entries(filters).map(([name, row]) => ({ name, flag: new Option(`--${name}`).attributeName(), ...row })),
 );
 
 const EXAMPLES: Examples = [
@@ -87,7 +87,7 @@ const KINDS_HINT = '`fleetrelay get` lists the kinds';
 
 function filterOf(flags: Flags): ListFilter {
   const { namespace, selector, cluster } = flags;
-  const own = FILTERS.flatMap(({ name }) => (flags[name] === undefined ? [] : [[name, flags[name]]]));
+  const own = FILTERS.flatMap(({ name, flag }) => (flags[flag] === undefined ? [] : [[name, flags[flag]]]));
   return {
     ...given({ namespace }),
     ...(selector === undefined ? {} : { selector: selector.parsed }),

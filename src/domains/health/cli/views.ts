@@ -112,7 +112,7 @@ export const healthViews: DomainViews = {
     ['fleetrelay get endpoints --mesh default', 'the load-balancing sets: what may receive traffic now'],
   ],
   filters: {
-    mesh: { value: '<name>', what: 'only what belongs to this mesh' },
+    mesh: { value: '<name>', what: 'only what belongs to this mesh; repeated: to one of them' },
     tag: {
       value: '<key=value>',
       what: 'only what an inbound with this tag serves; a key alone stands for any value; repeated: one inbound has them all',

@@ -125,7 +125,7 @@ export function endpointRows(
 
 /** The data planes that a filter selects, in no particular order. */
 function matching(dataplanes: Collection<DataplaneValue>, { mesh, cluster, tag }: ViewFilter): Entry<DataplaneValue>[] {
-  return (cluster ?? [...dataplanes.partitions()])
+  return [...new Set(cluster ?? dataplanes.partitions())]
     .flatMap((partition) => [...dataplanes.entries(partition)])
     .filter(
       ({ value: { dataplane } }) =>
@@ -145,6 +145,8 @@ function tagsOf(dataplanes: Collection<DataplaneValue>, { cluster, mesh, datapla
 
 /** Whether there are all of these tags; one is `KEY=VALUE`, or `KEY` for any value. */
 function hasTags(tags: Tags, wanted: readonly string[] = []): boolean {
-  const written = new Set(Object.entries(tags).flatMap(([key, value]) => [key, `${key}=${value}`]));
-  return wanted.every((tag) => written.has(tag));
+  return wanted.every((tag) => {
+    const [key = '', ...values] = tag.split('=');
+    return Object.hasOwn(tags, key) && (values.length === 0 || tags[key] === values.join('='));
+  });
 }

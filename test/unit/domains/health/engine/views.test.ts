@@ -48,6 +48,21 @@ describe('a filter by', () => {
     ['tags of one inbound', { tag: ['version=v2', 'kuma.io/service=web'] }, ['default/out'], ['default/web'], []],
     ['tags that no one inbound has', { tag: ['version=v1', 'kuma.io/service=api'] }, [], [], []],
     ['mesh and tag', { mesh: ['other'], tag: ['version=v2'] }, [], [], []],
+    [
+      'a tag of any value',
+      { tag: ['version', 'kuma.io/service=api'] },
+      ['default/two'],
+      ['default/api'],
+      ['default/api'],
+    ],
+    [
+      'one cluster twice',
+      { cluster: ['east', 'east'] },
+      ['default/example.demo'],
+      ['default/example_demo_svc'],
+      ['default/example_demo_svc'],
+    ],
+    ['a mesh of two', { mesh: ['other', 'nowhere'] }, ['other/one'], ['other/web'], ['other/web']],
     ['an unknown cluster', { cluster: ['nowhere'] }, [], [], []],
     ['a name of an object', { tag: ['constructor'] }, [], [], []],
     [
