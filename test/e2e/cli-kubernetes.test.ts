@@ -7,6 +7,7 @@ import { parseTarGzip } from 'nanotar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/compose/check/finding.ts';
 import type { AdoptReport } from '../../src/compose/cluster/adopt.ts';
+import type { RegisterReport } from '../../src/compose/cluster/register.ts';
 import { PROGRAM, until } from '../support/fleet-processes.ts';
 import { type KubernetesPool, openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import type { ControlPlane } from '../support/kubernetes/control-plane.ts';
@@ -246,6 +247,19 @@ describe.skipIf(noProgram('kube-apiserver'))('commands on a real API server', ()
       expect(find(await check(...kube), 'WebhookMissing')?.fix).toContain('--with-webhook');
       await register('--force');
       expect(find(await check(...kube), 'WebhookMissing')).toBeUndefined();
+    });
+
+    it('a webhook that an installation does not ask for any more is removed, and a dry run says so', async () => {
+      await register('--with-webhook', '--force');
+      const removed = async (...more: string[]): Promise<readonly string[]> => {
+        const { steps } = JSON.parse((await register('--force', '-o', 'json', ...more)).out) as RegisterReport;
+        return steps.flatMap(({ what, outcome }) => (outcome === 'removed' ? [what.replace(/\..*?\//, '/')] : []));
+      };
+      const objects = ['Service', 'NetworkPolicy'].map((kind) => `${kind}/fleetrelay/fleetrelay-agent-webhook`);
+      const expected = ['MutatingWebhookConfiguration/fleetrelay-agent', ...objects];
+      expect(await removed('--dry-run')).toEqual(expect.arrayContaining(expected));
+      expect(await removed()).toEqual(expect.arrayContaining(expected));
+      expect(await removed()).toEqual([]);
     });
 
     it('a deployment that was scaled down', async () => {
