@@ -6,7 +6,12 @@ import {
   settingsText,
 } from '../../model/agent/agent-settings.ts';
 import type { FleetPolicy } from '../../model/fleet/desired.ts';
-import { defaultFleetPolicy, type PolicySection, settingsOfPolicy } from '../../model/fleet/fleet-policy.ts';
+import {
+  defaultFleetPolicy,
+  type PolicySection,
+  settingsOfPolicy,
+  toldOfPolicy,
+} from '../../model/fleet/fleet-policy.ts';
 import { type HealthCheck, kindOfCheck } from '../../model/objects/health-check.ts';
 import type { LabelSelector } from '../../model/objects/label-selector.ts';
 import { compareText, type JsonObject } from '../../model/text/json.ts';
@@ -15,38 +20,49 @@ import { type FieldProblem, fieldError } from '../problem.ts';
 import { type Decoded, decoder } from './reading.ts';
 import { readSelector, sortedUnique } from './selectors.ts';
 
+/** Reads each section of a FleetPolicy, by its name, and adds what is wrong with it. */
+type SectionReaders = {
+  readonly [Name in keyof FleetPolicy]: (spec: FleetPolicySpec, problems: FieldProblem[]) => FleetPolicy[Name];
+};
+
 /** What a domain adds to the reading of a FleetPolicy. */
 export interface DomainPolicy {
-  /** Reads its section, and adds what is wrong with it. */
-  readonly policy?: (spec: FleetPolicySpec, problems: FieldProblem[]) => Partial<FleetPolicy>;
+  /** Reads its sections. */
+  readonly policy?: Partial<SectionReaders>;
   readonly section?: PolicySection;
 }
 
-/** Makes the decoder of a `FleetPolicy`; it fills in the defaults. */
+const CORE: SectionReaders = {
+  guards: ({ guards }) => ({ ...defaultFleetPolicy.guards, ...guards }),
+  safeMode: ({ safeMode }) => ({ ...defaultFleetPolicy.safeMode, ...safeMode }),
+  status: ({ status }) => ({ ...defaultFleetPolicy.status, ...status }),
+  discovery: readDiscovery,
+  drift: (spec) => ({ ...defaultFleetPolicy.drift, ...spec.drift, ignoredFields: readIgnoredFields(spec) }),
+  healthChecks: readHealthChecks,
+};
+
+/** Makes the decoder of a `FleetPolicy`; it fills in the defaults. Throws if two domains have a section, or tell agents the same. */
 export function createPolicyReader(
   domains: readonly (DomainPolicy & { readonly name: string })[],
 ): (document: JsonObject) => Decoded<FleetPolicy> {
+  const readers = Object.entries(
+    merged('section of a FleetPolicy', [
+      ['fleetrelay', CORE],
+      ...domains.map(({ name, policy }) => [name, policy] as const),
+    ]),
+  );
+  const told = toldOfPolicy(domains.flatMap(({ section }) => section ?? []));
   return decoder(validate, ({ spec = {} }, problems): FleetPolicy => {
-    const policy: FleetPolicy = {
-      guards: { ...defaultFleetPolicy.guards, ...spec.guards },
-      safeMode: { ...defaultFleetPolicy.safeMode, ...spec.safeMode },
-      status: { ...defaultFleetPolicy.status, ...spec.status },
-      discovery: readDiscovery(spec, problems),
-      drift: { ...defaultFleetPolicy.drift, ...spec.drift, ignoredFields: readIgnoredFields(spec) },
-      healthChecks: readHealthChecks(spec, problems),
-      ...(merged<unknown>(
-        'section of the policy',
-        domains.map(({ name, policy }) => [name, policy?.(spec, problems)]),
-      ) as Partial<FleetPolicy>),
-    };
-    checkForAgents(policy, domains, problems);
+    const policy = Object.fromEntries(
+      readers.map(([name, read]) => [name, read?.(spec, problems)]),
+    ) as unknown as FleetPolicy;
+    checkForAgents(settingsText(settingsOfPolicy(policy, told)), problems);
     return policy;
   });
 }
 
-function checkForAgents(policy: FleetPolicy, domains: readonly DomainPolicy[], problems: FieldProblem[]): void {
-  const sections = domains.flatMap(({ section }) => section ?? []);
-  const text = settingsText(settingsOfPolicy(policy, sections));
+/** `text`: what a policy says to all agents. */
+function checkForAgents(text: string, problems: FieldProblem[]): void {
   const bytes = Buffer.byteLength(text);
   const parsed = parseSettings(text);
   if (bytes > MOST_POLICY_BYTES) {

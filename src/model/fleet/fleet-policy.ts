@@ -31,26 +31,32 @@ export interface PolicySection {
   /** Cuts the section to the bounds of the server, and adds each cut. */
   readonly bound?: (policy: FleetPolicy, bounds: PolicyBounds, cuts: PolicyCut[]) => FleetPolicy;
   /** What all agents are told of it. */
-  readonly forAgents?: (policy: FleetPolicy) => Partial<AgentSettings>;
+  readonly forAgents?: ToldOfPolicy;
+}
+
+/** Members of the settings of agents, by name, as they follow from a policy. */
+export type ToldOfPolicy = {
+  readonly [Name in keyof AgentSettings]?: (policy: FleetPolicy) => AgentSettings[Name];
+};
+
+/** What domains tell all agents of a policy. Throws if two tell one member. */
+export function toldOfPolicy(sections: readonly PolicySection[]): ToldOfPolicy {
+  return merged<unknown>(
+    'member of the settings of agents',
+    sections.map(({ name, forAgents }) => [name, forAgents]),
+  ) as ToldOfPolicy;
 }
 
 /**
- * The settings that a policy makes for agents; `needs`: what domains need of the cluster. Lists that are too long for settings
+ * The settings that a policy makes for agents; `told`: what domains tell them of it; `needs`: what domains need of the cluster. Lists that are too long for settings
  * are left out: the agent then reports more than is needed.
  */
-export function settingsOfPolicy(
-  policy: FleetPolicy,
-  sections: readonly PolicySection[],
-  needs?: AgentNeeds,
-): AgentSettings {
+export function settingsOfPolicy(policy: FleetPolicy, told: ToldOfPolicy, needs?: AgentNeeds): AgentSettings {
   const { discovery, drift, healthChecks } = policy;
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
   const common = {
     ignoredFields: drift.ignoredFields ?? [],
-    ...(merged(
-      'member of the settings of agents',
-      sections.map(({ name, forAgents }) => [name, forAgents?.(policy)]),
-    ) as Partial<AgentSettings>),
+    ...Object.fromEntries(Object.entries(told).map(([name, of]) => [name, of(policy)])),
     ...(healthChecks.length === 0 ? {} : { healthChecks }),
     ...(drift.mode === 'Report' ? ({ driftMode: 'Report' } as const) : {}),
     ...given({ driftModeBound: drift.isModeBound }),

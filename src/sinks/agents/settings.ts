@@ -3,7 +3,7 @@ import { sectionsOf } from '../../engine/fleet/policy.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { type AgentNeeds, type AgentSettings, settingsText } from '../../model/agent/agent-settings.ts';
 import type { FleetPolicy } from '../../model/fleet/desired.ts';
-import { boundPolicy, defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet/fleet-policy.ts';
+import { boundPolicy, defaultFleetPolicy, settingsOfPolicy, toldOfPolicy } from '../../model/fleet/fleet-policy.ts';
 import { merged } from '../../model/values/merged.ts';
 import type { ServerParts } from '../../runtime/parts.ts';
 
@@ -17,6 +17,7 @@ export function createSettingsSender(
 ) {
   const changes = needsOf(engine).map(({ needs }) => engine.graph.watch(needs));
   const sections = sectionsOf(engine);
+  const told = toldOfPolicy(sections);
   /** Suspended clusters with unsent settings. */
   const unsent = new Set<string>();
   /** The policy in force as it was declared, and within the bounds of the server. */
@@ -33,7 +34,7 @@ export function createSettingsSender(
     const bounds = engine.inputs.fleet.get('', '')?.bounds;
     policy = bounds === undefined ? inForce : boundPolicy(inForce, bounds, sections).policy;
     const before = common;
-    common = settingsText(settingsOfPolicy(policy, sections));
+    common = settingsText(settingsOfPolicy(policy, told));
     return before !== common;
   };
   const send = (cluster: string): void => {
@@ -60,7 +61,7 @@ export function createSettingsSender(
 /** The settings of the agent of a cluster under a policy. */
 export function agentSettings(engine: Engine, cluster: string, inForce: FleetPolicy): AgentSettings {
   const all = needsOf(engine).map(({ name, needs }) => ({ name, ...needs.get('', cluster) }));
-  return settingsOfPolicy(inForce, sectionsOf(engine), {
+  return settingsOfPolicy(inForce, toldOfPolicy(sectionsOf(engine)), {
     kinds: all.flatMap(({ kinds = [] }) => kinds),
     settings: merged(
       'member of the settings of an agent',

@@ -110,7 +110,7 @@ describe('schemas', () => {
     expect(health).toEqual(healthDefaults);
     // What a policy does not say of drift is not in its value; agents do then what the schema states.
     const stated = { ...defaultFleetPolicy, drift: drift as unknown as typeof driftInCode };
-    expect(settingsOfPolicy(stated, [])).toEqual(settingsOfPolicy(defaultFleetPolicy, []));
+    expect(settingsOfPolicy(stated, {})).toEqual(settingsOfPolicy(defaultFleetPolicy, {}));
     expect(drift).toMatchObject(driftInCode);
     // The schema has durations in Go's form, and describes the list in words.
     expect(parseGoDuration(String(objectOf(care).monitorPeriod))).toEqual(ok(careDefaults.monitorPeriodMillis));

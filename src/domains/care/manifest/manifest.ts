@@ -11,5 +11,5 @@ export const careManifest: DomainManifest = {
       return value === undefined ? { problems } : { problems, metadata: value.metadata, value: document };
     },
   },
-  policy: (spec, problems) => ({ care: readCare(spec, problems) }),
+  policy: { care: readCare },
 };

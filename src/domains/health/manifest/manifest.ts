@@ -6,6 +6,6 @@ import { readHealth } from './settings.ts';
 /** What documents say of data planes and their health. */
 export const healthManifest: DomainManifest = {
   decoders: { Dataplane: readDataplane },
-  policy: (spec, problems) => ({ health: readHealth(spec, problems) }),
+  policy: { health: readHealth },
   section: healthSection,
 };

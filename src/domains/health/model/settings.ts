@@ -34,5 +34,5 @@ export const healthDefaults: HealthSettings = {
 /** Every agent is told how it rewrites the probes of admitted Pods. */
 export const healthSection: PolicySection = {
   name: 'health',
-  forAgents: ({ health: { injector } = healthDefaults }) => ({ injector }),
+  forAgents: { injector: ({ health: { injector } = healthDefaults }) => injector },
 };

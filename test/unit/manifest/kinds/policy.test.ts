@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { healthDefaults } from '../../../../src/domains/health/model/settings.ts';
+import { createPolicyReader } from '../../../../src/manifest/kinds/policy.ts';
 import { parseSettings, settingsText } from '../../../../src/model/agent/agent-settings.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../../../src/model/fleet/fleet-policy.ts';
 import { complaints, contentOf } from '../../../support/decoding.ts';
@@ -65,10 +66,10 @@ describe('the health checks of a FleetPolicy', () => {
       { apiVersion: 'example.com/v1', kind: 'Thing', current: 'status.ready' },
     ];
     expect(policy?.healthChecks).toEqual(expected);
-    const settings = settingsOfPolicy(policy ?? defaultFleetPolicy, []);
+    const settings = settingsOfPolicy(policy ?? defaultFleetPolicy, {});
     expect(settings.healthChecks).toEqual(expected);
     expect(parseSettings(settingsText(settings))).toEqual({ ok: true, value: settings });
-    expect('healthChecks' in settingsOfPolicy(defaultFleetPolicy, [])).toBe(false);
+    expect('healthChecks' in settingsOfPolicy(defaultFleetPolicy, {})).toBe(false);
   });
 
   it.each([
@@ -83,5 +84,22 @@ describe('the health checks of a FleetPolicy', () => {
     ],
   ])('refuses %s', (list, complaint) => {
     expect(complaints(checks(list))).toEqual([expect.stringContaining(`a.yaml:${complaint}`)]);
+  });
+});
+
+describe('the reader of a FleetPolicy is not made', () => {
+  const health = () => healthDefaults;
+  const forAgents = { injector: () => healthDefaults.injector };
+
+  it.each([
+    ['a section of the core', { red: { policy: { guards: () => defaultFleetPolicy.guards } } }, 'fleetrelay and red'],
+    ['one section of two domains', { red: { policy: { health } }, blue: { policy: { health } } }, 'red and blue'],
+    [
+      'one member that two domains tell agents',
+      { red: { section: { name: 'red', forAgents } }, blue: { section: { name: 'blue', forAgents } } },
+      'red and blue',
+    ],
+  ])('with %s', (_what, domains, owners) => {
+    expect(() => createPolicyReader(Object.entries(domains).map(([name, row]) => ({ name, ...row })))).toThrow(owners);
   });
 });

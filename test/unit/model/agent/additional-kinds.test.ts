@@ -25,7 +25,7 @@ function seedKinds(namespaces: readonly string[]): readonly AdditionalKind[] {
 
 /** The settings of an agent that reports these kinds, as they arrive. */
 function arrived(kinds: readonly AdditionalKind[]): AgentSettings['discovery']['additionalKinds'] {
-  const text = settingsText(settingsOfPolicy(defaultFleetPolicy, [], { kinds }));
+  const text = settingsText(settingsOfPolicy(defaultFleetPolicy, {}, { kinds }));
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MOST_SETTINGS_BYTES);
   const parsed = parseSettings(text);
   return parsed.ok ? parsed.value.discovery.additionalKinds : expect.fail(parsed.problem);
