@@ -176,6 +176,7 @@ conditions?: Condition[]
  */
 selectedClusters?: number
 counts?: Counts
+statuses?: StatusCounts
 [k: string]: unknown
 }
 /**
@@ -235,6 +236,23 @@ pending?: number
  * In clusters whose agent is not connected.
  */
 unreachable?: number
+}
+/**
+ * Statuses that are written to objects of others, counted apart from objects; absent if there are none.
+ */
+export interface StatusCounts {
+/**
+ * Statuses that should be in a cluster, once for each cluster.
+ */
+total?: number
+/**
+ * Applied as they should be.
+ */
+applied?: number
+/**
+ * Refused by the cluster, or changed back by another manager.
+ */
+failed?: number
 }
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';

@@ -77,13 +77,18 @@ function clusterProblem(cluster: ClusterView): readonly Problem[] {
     }
   }
   const advice = `fleetrelay get outputs --cluster ${name}`;
-  // A server of an earlier version counts none.
-  const drifted =
-    cluster.drifted > 0 ? [warning(where, `${of(cluster.drifted, 'drifted')}, which is only reported: ${advice}`)] : [];
-  if (counts.held === 0) return drifted;
+  const { total = 0, failed = 0 } = cluster.statuses ?? {};
+  const besides = [
+    ...(failed > 0 ? [warning(where, `statuses of objects of others: ${failed} of ${total} failed: ${advice}`)] : []),
+    // A server of an earlier version counts none.
+    ...(cluster.drifted > 0
+      ? [warning(where, `${of(cluster.drifted, 'drifted')}, which is only reported: ${advice}`)]
+      : []),
+  ];
+  if (counts.held === 0) return besides;
   const sync = syncOfCluster({ ...cluster, inSync: true });
   const still = sync === 'kept' ? 'kept: nothing changes in them' : sync;
-  return [warning(where, `${of(counts.held, still)}${why}`), ...drifted];
+  return [warning(where, `${of(counts.held, still)}${why}`), ...besides];
 }
 
 function error(where: string, what: string): Problem {

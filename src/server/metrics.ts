@@ -81,6 +81,7 @@ export type Reading = number | boolean | Iterable<readonly (string | number | bo
 type Metric = readonly [help: string, read: (scrape: Scrape) => Reading];
 
 const SOURCE_STATES = ['pending', 'synced', 'failing', 'refused'] as const;
+const STATUS_COUNTS = ['total', 'applied', 'failed'] as const;
 const OBJECT_STATES = ['applied', 'failed', 'held', 'pending', 'unreachable'] as const;
 
 /** Every metric that is read at a scrape, by name and labels. A name that ends in `_total` is a counter's, others are gauges'. */
@@ -109,6 +110,13 @@ const METRICS: Readonly<Record<string, Metric>> = {
     'Objects that a cluster should hold, by outcome.',
     ({ fleet }) =>
       fleet.clusters.flatMap(({ name, counts }) => OBJECT_STATES.map((state) => [name, state, counts[state]])),
+  ],
+  'fleetrelay_cluster_statuses{cluster,state}': [
+    'Statuses of objects of others that a cluster should have, and of them those that are applied and those that failed; absent: none.',
+    ({ fleet }) =>
+      fleet.clusters.flatMap(({ name, statuses }) =>
+        statuses === undefined ? [] : STATUS_COUNTS.map((state) => [name, state, statuses[state]]),
+      ),
   ],
   'fleetrelay_held_removals{cluster}': [
     'Removals that wait for a person, by cluster.',

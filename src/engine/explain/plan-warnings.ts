@@ -4,7 +4,14 @@ import { AUTOSCALER_KIND, autoscaledBy } from '../../model/objects/autoscalers.t
 import { type FieldNames, ignoredFields } from '../../model/objects/ignored-fields.ts';
 import { matchesLabels } from '../../model/objects/label-selector.ts';
 import { NOT_REMOVABLE, WHY_LASTING } from '../../model/objects/lasting-objects.ts';
-import { displayKey, labelsOf, type ObjectKey, type ObjectRef, objectRefOf } from '../../model/objects/object-key.ts';
+import {
+  displayKey,
+  isStatusKey,
+  labelsOf,
+  type ObjectKey,
+  type ObjectRef,
+  objectRefOf,
+} from '../../model/objects/object-key.ts';
 import {
   REPLACE,
   replacementOf,
@@ -36,7 +43,11 @@ export function warningsOf(
   };
   const outlookOf = createOutlooks(compare);
   const { drift } = engine.policy.get('', '')?.value ?? defaultFleetPolicy;
-  const byCluster = Map.groupBy(objects, (each) => each.cluster);
+  // An API server keeps a status, and its end removes nothing.
+  const byCluster = Map.groupBy(
+    objects.filter(({ key }) => !isStatusKey(key)),
+    (each) => each.cluster,
+  );
   for (const [cluster, planned] of byCluster) {
     const judging: Judging = {
       outlookOf,

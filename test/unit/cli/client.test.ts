@@ -108,6 +108,18 @@ describe('status', () => {
     expect(answer.out).toContain(asleep);
   });
 
+  test('names the statuses of objects of others that failed, and exits with 1', async () => {
+    const [east] = fleetView().clusters;
+    if (east === undefined) throw new Error('the fleet has no cluster');
+    const clusters = [{ ...east, statuses: { total: 3, applied: 1, failed: 2 } }];
+    const { ask } = await server(fakeApi(fleetView({ heldRemovals: [], diagnostics: [], clusters })));
+    const { code, out } = await ask('status');
+    expect(code).toBe(1);
+    expect(out).toContain(
+      'cluster east: statuses of objects of others: 2 of 3 failed: fleetrelay get outputs --cluster east',
+    );
+  });
+
   test('shows the clusters that safe mode waits for, and exits with 1', async () => {
     const message = 'no input snapshot of it is here. Ways out: bring its agent back';
     const causes = [{ cluster: 'west', reason: 'SnapshotMissing', message }];

@@ -4,7 +4,7 @@ import { createGraph } from '../../../src/engine/collections/graph.ts';
 import type { PlannedObject } from '../../../src/engine/explain/plan.ts';
 import { warningsOf } from '../../../src/engine/explain/plan-warnings.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
-import { objectKey, refOfObject } from '../../../src/model/objects/object-key.ts';
+import { objectKey, refOfObject, statusKey } from '../../../src/model/objects/object-key.ts';
 import { createComparison } from '../../../src/model/text/field-diff.ts';
 import type { JsonObject } from '../../../src/model/text/json.ts';
 import { must } from '../../../src/model/values/result.ts';
@@ -73,4 +73,10 @@ test('a directory takes what is written: nothing is refused, kept or given a def
     expect(warningsFor([each])).toHaveLength(1);
     expect(warningsFor([each], true)).toEqual([]);
   }
+});
+
+test('a Namespace that goes is warned of, and the end of the status of one is not', () => {
+  const removal = planned('remove', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+  expect(warningsFor([removal])).toEqual([expect.stringContaining('NamespaceRemoved')]);
+  expect(warningsFor([{ ...removal, key: statusKey(removal.key) }])).toEqual([]);
 });

@@ -21,6 +21,7 @@ export function createStatuses(deps: FollowerDeps, news: () => void) {
   const store = createStatusStore();
   const followed = new Map<string, Following>();
   let catalog: ApiCatalog | undefined;
+  let isClosed = false;
 
   return {
     ...store,
@@ -42,6 +43,7 @@ export function createStatuses(deps: FollowerDeps, news: () => void) {
     /** Whether it is known which objects of the kind exist. */
     isFollowed: (key: ObjectKey): boolean => followed.get(kindOf(key))?.isComplete === true,
     close: async (): Promise<void> => {
+      isClosed = true;
       const all = [...followed.values()];
       followed.clear();
       await Promise.all(all.map(({ follower }) => follower.stop()));
@@ -49,13 +51,15 @@ export function createStatuses(deps: FollowerDeps, news: () => void) {
   };
 
   function adjust(): void {
-    if (catalog === undefined) return;
+    if (catalog === undefined || isClosed) return;
     const kinds = new Set([...wanted].map(kindOf));
     for (const [kind, { resource, follower }] of followed) {
       const now = catalog.find(resource.group, resource.kind);
       if (kinds.has(kind) && now?.version === resource.version) continue;
       void follower.stop();
       followed.delete(kind);
+      // The definition of the kind was removed, and with it every object.
+      if (now === undefined) for (const key of store.objects.keys()) if (kindOf(key) === kind) store.gone(key);
     }
     for (const kind of kinds) {
       const [group = '', name = ''] = kind.split('/');
