@@ -115,7 +115,7 @@ files?: string[]
  */
 export interface GitSource {
 /**
- * http(s) address, or path of a local repository relative to the folder of this file. It must not hold a user or password; they belong under credentials.
+ * http(s) address, SSH address (USER@HOST:PATH or ssh://USER@HOST:PORT/PATH, with ssh), or path of a local repository relative to the folder of this file. It must not hold a password, nor an http(s) address a user; they belong under credentials.
  */
 url: string
 /**
@@ -127,6 +127,7 @@ branch?: string
  */
 path: string
 credentials?: Credentials
+ssh?: Ssh
 /**
  * Certificates (PEM) to trust instead of the machine's, for an https address. Relative to the folder of this file.
  */
@@ -170,6 +171,19 @@ tokenEnv?: string
  * File with the token. Relative to the folder of this file.
  */
 tokenFile?: string
+}
+/**
+ * Key and known hosts for an SSH address, which only the git program can use. Each connection reads both files as they are then.
+ */
+export interface Ssh {
+/**
+ * File with the private key (a deploy key), without a passphrase. Relative to the folder of this file.
+ */
+keyFile: string
+/**
+ * File with the host's public keys, as ssh-keyscan writes it; no other key is accepted. Relative to the folder of this file.
+ */
+knownHostsFile: string
 }
 /**
  * The hook /hooks/git, which triggers a look at the repository at once. Without it callers need a token of the API with the role operate.
@@ -659,6 +673,7 @@ url?: string
  */
 branch?: string
 credentials?: Credentials
+ssh?: Ssh
 author: Author
 }
 /**

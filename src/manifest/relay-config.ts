@@ -23,7 +23,7 @@ import { defaultDecodeLimits } from './limits.ts';
 import { type FieldProblem, fieldError, type Refuse } from './problem.ts';
 import { readPullRequests } from './pull-requests.ts';
 import { type FileFinding, inOrder, isClean, readFile } from './read-file.ts';
-import { repositoryProblem, subFolderProblem } from './repository-address.ts';
+import { isSshAddress, repositoryProblem, subFolderProblem } from './repository-address.ts';
 import { readCredentials, readLogin, secretOf } from './secret-references.ts';
 import { isReplicaAddress, parseRedisNode, REPLICA_ADDRESS } from './server-address.ts';
 
@@ -100,7 +100,7 @@ function withAbsolutePaths(value: JsonValue, absolute: Absolute, at = ''): JsonV
 
 /** False also for an address that is refused later. */
 function isFolder(repository: string): boolean {
-  return repositoryProblem(repository) === undefined && !repository.includes('://');
+  return repositoryProblem(repository) === undefined && !isSshAddress(repository) && !repository.includes('://');
 }
 
 function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | undefined {
@@ -205,6 +205,7 @@ function readGit(git: NonNullable<Source['git']>, at: string, refuse: Refuse) {
   const badFolder = subFolderProblem(folder);
   if (badFolder !== undefined) refuse('BadPath', `${at}.path`, badFolder);
   const read = credentials && readCredentials(credentials, `${at}.credentials`, refuse);
+  refuseOtherAccess(git, git.url, at, refuse);
   return {
     ...rest,
     path: folder,
@@ -212,6 +213,28 @@ function readGit(git: NonNullable<Source['git']>, at: string, refuse: Refuse) {
     ...(hook && { hookSecret: secretOf(hook, 'secret') }),
     ...(pullRequests && { pullRequests: readPullRequests(pullRequests, git, `${at}.pullRequests`, refuse) }),
   };
+}
+
+/** Refuses credentials for an SSH address, `ssh` for another one, and files that ssh cannot be told. */
+function refuseOtherAccess(
+  { credentials, ssh, caFile }: Pick<NonNullable<Source['git']>, 'credentials' | 'ssh' | 'caFile'>,
+  url: string,
+  at: string,
+  refuse: Refuse,
+): void {
+  if (!isSshAddress(url)) {
+    if (ssh !== undefined) refuse('WrongChoice', `${at}.ssh`, 'only an SSH address has ssh');
+    return;
+  }
+  if ((credentials ?? caFile) !== undefined) {
+    const message = 'credentials and caFile are for an http(s) address; an SSH address has ssh';
+    refuse('WrongChoice', at, message);
+  }
+  if (ssh === undefined) refuse('MissingField', at, 'an SSH address needs ssh, with keyFile and knownHostsFile');
+  for (const [name, path] of Object.entries(ssh ?? {})) {
+    if (/["$\\]|\p{Cc}/u.test(path))
+      refuse('BadPath', `${at}.ssh.${name}`, 'ssh reads no path with ", $, \\ or a control character');
+  }
 }
 
 function refuseDuplicates(what: string, items: readonly { readonly name: string }[], at: string, refuse: Refuse): void {
@@ -349,5 +372,9 @@ function readStatus(
   if (rest.source !== undefined && !sources.some(({ type, name }) => type === 'git' && name === rest.source))
     refuse('UnknownSource', `${at}.source`, `${rest.source} is not the name of a git source`);
   const read = credentials && readCredentials(credentials, `${at}.credentials`, refuse);
+  const target = sources.find((source) => source.type === 'git' && source.name === (rest.source ?? source.name));
+  const inherited = target?.type === 'git' && rest.url === undefined ? target : undefined;
+  const url = rest.url ?? inherited?.url;
+  if (url !== undefined) refuseOtherAccess({ ...given({ ssh: inherited?.ssh }), ...git }, url, at, refuse);
   return { ...rest, branch, ...(read && { credentials: read }) };
 }

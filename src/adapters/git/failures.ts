@@ -1,5 +1,6 @@
 import { type GitFailure, gitCopyError } from '../../ports/git-repo.ts';
 import type { ProcessOutcome } from './git-command.ts';
+import { sshFailure } from './ssh-failures.ts';
 
 const MAX_MESSAGE_LENGTH = 500;
 
@@ -25,7 +26,7 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: GitFailure['reason']
   [/fsck error|fsckObjects/i, 'BadObjects'],
   [/could not read (Username|Password)|Authentication failed|error: 40[13]|HTTP 40[13]/i, 'Unauthorized'],
   [
-    /repository .* not found|error: 404|does not appear to be a git repository|does not exist|dubious ownership/i,
+    /repository( .*)? not found|could not be found or you don't have permission|error: 404|does not appear to be a git repository|does not exist|dubious ownership/i,
     'RepositoryNotFound',
   ],
   [
@@ -36,7 +37,7 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: GitFailure['reason']
 
 /** True if the connection broke during the transfer, so that the local copy is not the cause. */
 export function isBrokenConnection(errors: string): boolean {
-  return /RPC failed|early EOF|unexpected disconnect|hung up|transfer closed|curl \d+|timed? ?out|unable to access|reset by peer/i.test(
+  return /RPC failed|early EOF|unexpected disconnect|hung up|transfer closed|curl \d+|timed? ?out|unable to access|reset by peer|Could not read from remote/i.test(
     errors,
   );
 }
@@ -58,6 +59,8 @@ export function failureOf(outcome: ProcessOutcome, what: string, secrets: readon
     case 'missing':
       return failed('LocalFailure', `git could not be started (${errors}); install git 2.31 or newer`);
     case 'exited': {
+      const ssh = sshFailure(outcome.errors);
+      if (ssh !== undefined) return failed(ssh.reason, `${what} failed: ${ssh.message}`);
       const reason = REASONS.find(([pattern]) => pattern.test(outcome.errors))?.[1] ?? 'Unreachable';
       const message = errors || `git exited with ${outcome.code}`;
       return failed(reason, `${what} failed: ${message}${adviceOn(outcome.errors, reason)}`);
@@ -73,7 +76,8 @@ function adviceOn(errors: string, reason: GitFailure['reason']): string {
   if (/error: 30[1278]|redirect/i.test(errors)) {
     return ' (the server sends the request elsewhere, and credentials are not sent after it; configure the address it leads to)';
   }
-  if (reason === 'RepositoryNotFound' && /error: 404|repository .* not found/i.test(errors)) return LOOKS_ABSENT;
+  if (reason === 'RepositoryNotFound' && /error: 404|repository( .*)? not found|could not be found/i.test(errors))
+    return LOOKS_ABSENT;
   return reason === 'Unauthorized' ? ' (the credentials are missing, wrong, or not enough for this repository)' : '';
 }
 

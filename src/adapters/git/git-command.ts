@@ -66,12 +66,15 @@ export function createGitCommand(
     readonly directory: string;
     readonly remote: Remote;
     readonly caFile: string | undefined;
+    /** For an SSH address. */
+    readonly sshCommand?: string | undefined;
     /** Whose settings count, as for the person who would call git; see {@link homeOutside}. */
     readonly home?: UserHome;
   },
 ) {
   const { directory, remote, home = { HOME: directory, GIT_CONFIG_GLOBAL: devNull } } = options;
-  const base = { ...baseEnvironment(environment, directory), ...home };
+  const ssh = given({ GIT_SSH_COMMAND: options.sshCommand });
+  const base = { ...baseEnvironment(environment, directory), ...home, ...ssh };
   const start = (
     args: readonly string[],
     repository: string | undefined,
@@ -256,7 +259,7 @@ function networkSettings(
   caFile: string | undefined,
   authorization: AuthorizationHeader | undefined,
 ): readonly Setting[] {
-  if (remote.local) return [];
+  if (remote.local || remote.ssh) return [];
   return [
     ['http.sslVerify', 'true'],
     // Git would send the header to the target of a redirect.

@@ -37,6 +37,11 @@ export function createIsomorphicGitRepo(deps: Deps, options: GitRepoOptions): Re
   if (remote.value.local) {
     return problem('a path or a file:// address is read by the git program, which is not used here; use https://');
   }
+  if (remote.value.ssh) {
+    return problem(
+      'an SSH address is read by the git program, which is not used here: set git.adapter of the RelayConfig to native',
+    );
+  }
   const branch = options.branch === undefined ? ok(undefined) : parseBranch(options.branch);
   if (!branch.ok) return branch;
   if (options.credentials !== undefined && !remote.value.secure) {

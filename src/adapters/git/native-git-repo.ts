@@ -4,7 +4,7 @@ import { errorText } from '../../model/text/messages.ts';
 import { createTurns } from '../../model/values/in-turn.ts';
 import { ok, problem, type Result } from '../../model/values/result.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
+import type { GitFailure, GitFetchOutcome, GitPublishOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import { makeFolders } from '../disk/folders.ts';
 import { createCopyReader } from './copy-reader.ts';
@@ -24,6 +24,7 @@ import {
   type Remote,
 } from './remote.ts';
 import type { GitRepoOptions } from './repo-options.ts';
+import { sshCommand, sshFilesProblem, withKey } from './ssh.ts';
 
 interface Deps {
   readonly clock: Clock;
@@ -41,6 +42,9 @@ const VERSION_DEADLINE_MS = 10_000;
 export function createNativeGitRepo(deps: Deps, options: GitRepoOptions): Result<GitRepo> {
   const remote = parseRemote(options.remote);
   if (!remote.ok) return remote;
+  if (remote.value.ssh && options.ssh === undefined) {
+    return problem('an SSH address needs a key and known hosts (ssh.keyFile and ssh.knownHostsFile)');
+  }
   const branch = options.branch === undefined ? ok(undefined) : parseBranch(options.branch);
   if (!branch.ok) return branch;
   if (options.credentials !== undefined && !remote.value.secure) {
@@ -51,9 +55,12 @@ export function createNativeGitRepo(deps: Deps, options: GitRepoOptions): Result
 
 function assemble(deps: Deps, options: GitRepoOptions, remote: Remote, branch: string | undefined): GitRepo {
   const { clock, log, environment } = deps;
-  const { directory, caFile, deadlineSeconds = 60, cloneDeadlineSeconds = 900 } = options;
+  const { directory, caFile, ssh, deadlineSeconds = 60, cloneDeadlineSeconds = 900 } = options;
   const { maxCopyBytes = DEFAULT_CLONE_BYTES } = options;
-  const git = createGitCommand({ clock, environment }, { directory, remote, caFile });
+  const git = createGitCommand(
+    { clock, environment },
+    { directory, remote, caFile, sshCommand: ssh && sshCommand(ssh) },
+  );
   const repository = copyPath(directory);
   const deadlineMs = deadlineSeconds * 1000;
   const closing = new AbortController();
@@ -67,7 +74,7 @@ function assemble(deps: Deps, options: GitRepoOptions, remote: Remote, branch: s
   const inTurn = createTurns();
   const prepare = createPreparation(git, options, remote);
   /** Runs a step that uses the remote, after the steps before it. */
-  const withRemote = <Outcome>(
+  const withRemote = <Outcome extends GitFetchOutcome | GitPublishOutcome>(
     signal: AbortSignal | undefined,
     step: (context: FetchContext) => Promise<Outcome>,
   ): Promise<Outcome | GitFailure> =>
@@ -78,7 +85,8 @@ function assemble(deps: Deps, options: GitRepoOptions, remote: Remote, branch: s
         const either = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
         if ('type' in ready) return ready;
         const { authorization } = ready;
-        return await step({ git, clock, remote, authorization, deadlineMs, maxCopyBytes, signal: either });
+        const outcome = await step({ git, clock, remote, authorization, deadlineMs, maxCopyBytes, signal: either });
+        return ssh !== undefined && outcome.type === 'failed' ? withKey(outcome, ssh, environment) : outcome;
       }),
     );
   return {
@@ -108,7 +116,7 @@ function assemble(deps: Deps, options: GitRepoOptions, remote: Remote, branch: s
 /** Returns a step before each use of the remote: checks the version of git once, and reads the credentials each time. */
 function createPreparation(
   git: GitCommand,
-  { directory, credentials }: GitRepoOptions,
+  { directory, credentials, ssh }: GitRepoOptions,
   remote: Remote,
 ): () => Promise<{ readonly authorization: AuthorizationHeader | undefined } | GitFailure> {
   let isChecked = false;
@@ -119,6 +127,8 @@ function createPreparation(
       if (reason !== undefined) return failed('LocalFailure', reason);
       isChecked = true;
     }
+    const refused = ssh && (await sshFilesProblem(ssh));
+    if (refused !== undefined) return refused;
     if (credentials === undefined || remote.local) return { authorization: undefined };
     const header = await credentials().then(authorizationHeader, (error: unknown) => problem(errorText(error)));
     return header.ok ? { authorization: header.value } : failed('Unauthorized', header.problem);

@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isLoopback } from '../../http/loopback.ts';
+import { isSshAddress, repositoryProblem } from '../../manifest/repository-address.ts';
 import { quote } from '../../model/fleet/ids.ts';
 import { ok, problem, type Result } from '../../model/values/result.ts';
 
@@ -16,6 +17,7 @@ export interface Remote {
   /** The traffic is encrypted, or does not leave this machine. */
   readonly secure: boolean;
   readonly local: boolean;
+  readonly ssh: boolean;
 }
 
 /** A password of the user name, or a token. */
@@ -39,18 +41,20 @@ const BRANCH = /^(?!-)(?!.*(\.\.|@\{|\/\/|\/\.|\.lock(\/|$)))[^\u0000-\u0020\u00
 const TOKEN_USER = 'x-access-token';
 
 /**
- * Checks a configured address: `https://`, `http://`, `file://` or a path. An address with credentials is refused, because
+ * Checks a configured address: `https://`, `http://`, `ssh://`, `user@host:path`, `file://` or a path. An address with credentials is refused, because
  * addresses are shown and logged; so is an address with a query or fragment, which no repository needs.
  */
 export function parseRemote(text: string): Result<Remote> {
   if (text === '' || CONTROL_CHARACTER.test(text)) {
     return problem('the address of the repository is empty or holds a control character');
   }
-  if (isAbsolute(text) || !SCHEME.test(text)) {
-    return /^[^/]+:/.test(text)
-      ? problem('ssh addresses (user@host:path) are not supported; use https://, http://, file:// or a path')
-      : localRemote(resolve(text));
+  if (isSshAddress(text)) {
+    const bad = repositoryProblem(text);
+    return bad === undefined
+      ? ok({ url: text, protocols: 'ssh', secure: true, local: false, ssh: true })
+      : problem(bad);
   }
+  if (isAbsolute(text) || !SCHEME.test(text)) return localRemote(resolve(text));
   const url = URL.parse(text);
   // The text is not shown: an address that cannot be parsed may contain a password.
   if (url === null) return problem('the address of the repository is not a valid URL');
@@ -62,7 +66,7 @@ export function parseRemote(text: string): Result<Remote> {
   if (url.protocol === 'file:') return localRemote(fileURLToPath(url));
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return problem(
-      `addresses of kind ${quote(url.protocol)} are not supported; use https://, http://, file:// or a path`,
+      `addresses of kind ${quote(url.protocol)} are not supported; use https://, http://, ssh://, user@host:path, file:// or a path`,
     );
   }
   if (url.search !== '' || url.hash !== '') {
@@ -74,11 +78,12 @@ export function parseRemote(text: string): Result<Remote> {
     protocols: isTls ? 'https' : 'http:https',
     secure: isTls || isLoopback(url.hostname),
     local: false,
+    ssh: false,
   });
 }
 
 function localRemote(path: string): Result<Remote> {
-  return ok({ url: path, protocols: 'file', secure: true, local: true });
+  return ok({ url: path, protocols: 'file', secure: true, local: true, ssh: false });
 }
 
 /** Checks a branch name by git's rules, so that it is neither an option nor another part of a refspec. */

@@ -49,17 +49,15 @@ export async function chooseGitAdapter(config: RelayConfig, { clock, log, env }:
 function refuseWhatNeedsGit({ sources, statusGit, approvalSigners }: RelayConfig, why: string): void {
   const mend = `${why}; install git ${GIT_VERSION} or newer, and set git.adapter to auto or native`;
   for (const source of sources) {
-    if (source.type !== 'git' || !isLocal(source.url)) continue;
-    throw new Error(`the repository of the source ${source.name} is local, which only the git program reads: ${mend}`);
+    if (source.type === 'git') refuseAddress(source.url, `of the source ${source.name}`, mend);
   }
-  if (statusGit.enabled && statusGit.url !== undefined && isLocal(statusGit.url)) {
-    throw new Error(`the repository of status.git.url is local, which only the git program writes: ${mend}`);
-  }
+  if (statusGit.enabled && statusGit.url !== undefined) refuseAddress(statusGit.url, 'of status.git.url', mend);
   if (approvalSigners === undefined) return;
   throw new Error(`bounds.approvalSigners: only the git program verifies signatures of commits: ${mend}`);
 }
 
-function isLocal(url: string): boolean {
-  const remote = parseRemote(url);
-  return remote.ok && remote.value.local;
+function refuseAddress(url: string, whose: string, mend: string): void {
+  const remote = must(parseRemote(url));
+  if (remote.local) throw new Error(`the repository ${whose} is local, which only the git program can use: ${mend}`);
+  if (remote.ssh) throw new Error(`the repository ${whose} is reached by SSH, which only the git program can: ${mend}`);
 }

@@ -14,6 +14,7 @@ import type {
   SourceConfig,
 } from '../../model/fleet/relay-config.ts';
 import { errorText } from '../../model/text/messages.ts';
+import { given } from '../../model/values/given.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
@@ -35,7 +36,7 @@ export interface ProcessDeps {
 }
 
 type GitSourceConfig = Extract<SourceConfig, { readonly type: 'git' }>;
-type Remote = Pick<GitSourceConfig, 'url' | 'credentials' | 'caFile'>;
+type Remote = Pick<GitSourceConfig, 'url' | 'credentials' | 'ssh' | 'caFile'>;
 
 /** Prepares the signers of approvals; undefined: signatures do not count. Rejects with a text for people. */
 export async function openSigners(
@@ -101,14 +102,14 @@ export async function hookTargets(
 
 /** Opens the sink of the status branch; undefined: it is switched off, or there is no git repository. */
 export function openStatusSink(config: RelayConfig, deps: ProcessDeps, git: GitAdapter): GitStatusSink | undefined {
-  const { enabled, branch, author, credentials, url, source: wanted } = config.statusGit;
+  const { enabled, branch, author, credentials, ssh, url, source: wanted } = config.statusGit;
   const isTarget = (source: SourceConfig): source is GitSourceConfig =>
     source.type === 'git' && (wanted === undefined || source.name === wanted);
   const target: Remote | undefined = url === undefined ? config.sources.find(isTarget) : { url };
   if (!enabled || target === undefined) return undefined;
   const directory = join(config.dataDirectory, 'git', '.status');
   const { cloneBytes } = config.limits;
-  const remote = { ...target, branch, cloneBytes, ...(credentials && { credentials }) };
+  const remote = { ...target, branch, cloneBytes, ...given({ credentials, ssh }) };
   const repo = openRepo(git, remote, directory, deps);
   return createGitStatusSink(
     { repo, ...deps },
@@ -120,17 +121,12 @@ type ToOpen = Remote & { readonly branch?: string; readonly cloneBytes: number; 
 
 function openRepo(
   git: GitAdapter,
-  { url: remote, branch, credentials: references, caFile, cloneBytes, signers }: ToOpen,
+  { url: remote, branch, credentials: references, ssh, caFile, cloneBytes, signers }: ToOpen,
   directory: string,
   { env }: Pick<ProcessDeps, 'env'>,
 ): GitRepo {
   const credentials = references && gitCredentials(references, env);
-  const optional = {
-    ...(caFile && { caFile }),
-    ...(branch && { branch }),
-    ...(credentials && { credentials }),
-    ...(signers && { signers }),
-  };
+  const optional = given({ caFile, branch, credentials, ssh, signers });
   return git.open({ remote, directory, maxCopyBytes: cloneBytes, ...optional });
 }
 

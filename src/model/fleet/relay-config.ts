@@ -21,6 +21,14 @@ export interface CredentialReferences {
   readonly token?: SecretReference;
 }
 
+/** How a host is reached by SSH: absolute paths of files that each connection reads as they are then. */
+export interface SshFiles {
+  /** The private key, without a passphrase. */
+  readonly keyFile: string;
+  /** The public keys of the host; no other is accepted. */
+  readonly knownHostsFile: string;
+}
+
 /** A source of desired state, and what its documents may say. */
 export type SourceConfig = SourceLocation & { readonly allow?: SourceAllow };
 
@@ -28,13 +36,15 @@ type SourceLocation =
   | {
       readonly type: 'git';
       readonly name: SourceName;
-      /** http(s) address or local path, without credentials. */
+      /** http(s) address, SSH address or local path, without credentials. */
       readonly url: string;
       /** Absent: the repository's default branch. */
       readonly branch?: string;
       /** Sub-folder, without slashes at the ends; empty for the whole tree. */
       readonly path: string;
       readonly credentials?: CredentialReferences;
+      /** Present exactly for an SSH address. */
+      readonly ssh?: SshFiles;
       /** Certificates (PEM) to trust instead of the machine's. */
       readonly caFile?: string;
       readonly pollIntervalSeconds: number;
@@ -242,6 +252,8 @@ export interface RelayConfig {
     readonly source?: string;
     readonly branch: string;
     readonly credentials?: CredentialReferences;
+    /** Absent: of the source whose repository it is, if that has an SSH address. */
+    readonly ssh?: SshFiles;
     readonly author: { readonly name: string; readonly email: string };
   };
   /** Whether status and events of custom resources are written. */
