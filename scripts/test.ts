@@ -41,8 +41,9 @@ downloaded. With paths or options of vitest nothing is made ready. Tests whose p
   --durations        the files that take most, with their seconds and their processor time
   --long             the tests that take too long for every change, and only those (npm run test:long)
 
-Environment: FLEETRELAY_REQUIRE_KUBERNETES=1, FLEETRELAY_REQUIRE_ENVOY=1, FLEETRELAY_REQUIRE_REDIS=1 and
-FLEETRELAY_REQUIRE_PROMTOOL=1 make skipped tests on Kubernetes, Envoy, Redis and Prometheus failures.`;
+Environment: FLEETRELAY_REQUIRE_KUBERNETES=1, FLEETRELAY_REQUIRE_ENVOY=1, FLEETRELAY_REQUIRE_REDIS=1,
+FLEETRELAY_REQUIRE_SSH=1 and FLEETRELAY_REQUIRE_PROMTOOL=1 make skipped tests on Kubernetes, Envoy, Redis, SSH and Prometheus
+failures.`;
 /** More than 1, with which vitest says that tests have failed. */
 const KILLED = 128;
 const ENDING = ['SIGINT', 'SIGTERM'] as const;
@@ -123,6 +124,7 @@ const NEEDS: readonly Need[] = [
   },
   { name: 'Envoy', pattern: /envoy/i, programs: ['envoy'], requiredBy: 'FLEETRELAY_REQUIRE_ENVOY' },
   { name: 'Redis', pattern: /redis/i, programs: ['redis-server'], requiredBy: 'FLEETRELAY_REQUIRE_REDIS' },
+  { name: 'SSH', pattern: /over SSH/, programs: ['sshd'], requiredBy: 'FLEETRELAY_REQUIRE_SSH' },
   {
     name: 'Prometheus',
     pattern: /prometheus|promtool/i,

@@ -32,10 +32,7 @@ export const PROGRAMS = {
   python3: { origin: { debian: 'python3-venv' } },
   'redis-server': { origin: { debian: 'redis-server' } },
   setpriv: { origin: { debian: 'util-linux' } },
-  sshd: {
-    origin: { debian: 'openssh-server' },
-    find: ({ PATH, ...env }) => onPath('sshd', { ...env, PATH: `${PATH}${delimiter}/usr/sbin` }),
-  },
+  sshd: { origin: { debian: 'openssh-server' } },
   'ssh-keygen': { origin: { debian: 'openssh-client' } },
   unshare: { origin: { debian: 'util-linux' } },
   zsh: { origin: { debian: 'zsh' } },

@@ -23,6 +23,7 @@ import { defaultDecodeLimits } from './limits.ts';
 import { type FieldProblem, fieldError, type Refuse } from './problem.ts';
 import { readPullRequests } from './pull-requests.ts';
 import { type FileFinding, inOrder, isClean, readFile } from './read-file.ts';
+import { refuseOtherAccess } from './repository-access.ts';
 import { isSshAddress, repositoryProblem, subFolderProblem } from './repository-address.ts';
 import { readCredentials, readLogin, secretOf } from './secret-references.ts';
 import { isReplicaAddress, parseRedisNode, REPLICA_ADDRESS } from './server-address.ts';
@@ -215,28 +216,6 @@ function readGit(git: NonNullable<Source['git']>, at: string, refuse: Refuse) {
   };
 }
 
-/** Refuses credentials for an SSH address, `ssh` for another one, and files that ssh cannot be told. */
-function refuseOtherAccess(
-  { credentials, ssh, caFile }: Pick<NonNullable<Source['git']>, 'credentials' | 'ssh' | 'caFile'>,
-  url: string,
-  at: string,
-  refuse: Refuse,
-): void {
-  if (!isSshAddress(url)) {
-    if (ssh !== undefined) refuse('WrongChoice', `${at}.ssh`, 'only an SSH address has ssh');
-    return;
-  }
-  if ((credentials ?? caFile) !== undefined) {
-    const message = 'credentials and caFile are for an http(s) address; an SSH address has ssh';
-    refuse('WrongChoice', at, message);
-  }
-  if (ssh === undefined) refuse('MissingField', at, 'an SSH address needs ssh, with keyFile and knownHostsFile');
-  for (const [name, path] of Object.entries(ssh ?? {})) {
-    if (/["$\\]|\p{Cc}/u.test(path))
-      refuse('BadPath', `${at}.ssh.${name}`, 'ssh reads no path with ", $, \\ or a control character');
-  }
-}
-
 function refuseDuplicates(what: string, items: readonly { readonly name: string }[], at: string, refuse: Refuse): void {
   for (const [index, { name }] of items.entries()) {
     if (items.findIndex((other) => other.name === name) < index)
@@ -375,6 +354,7 @@ function readStatus(
   const target = sources.find((source) => source.type === 'git' && source.name === (rest.source ?? source.name));
   const inherited = target?.type === 'git' && rest.url === undefined ? target : undefined;
   const url = rest.url ?? inherited?.url;
-  if (url !== undefined) refuseOtherAccess({ ...given({ ssh: inherited?.ssh }), ...git }, url, at, refuse);
+  const hasOwn = (rest.url ?? git.ssh ?? credentials) !== undefined;
+  if (hasOwn && url !== undefined) refuseOtherAccess({ ...given({ ssh: inherited?.ssh }), ...git }, url, at, refuse);
   return { ...rest, branch, ...(read && { credentials: read }) };
 }

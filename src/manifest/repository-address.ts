@@ -18,7 +18,7 @@ export function repositoryProblem(text: string): string | undefined {
   if (isSshAddress(text)) {
     return SHORT_SSH.test(text) || (LONG_SSH.test(text) && !/[?#]/.test(text))
       ? undefined
-      : 'an SSH address must be USER@HOST:PATH or ssh://USER@HOST:PORT/PATH (USER and PORT may be left out), without a password, "?" and "#"';
+      : 'an SSH address must be USER@HOST:PATH or ssh://[USER@]HOST[:PORT]/PATH, without a password, "?" and "#"';
   }
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)) return undefined;
   const url = URL.parse(text);

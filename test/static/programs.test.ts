@@ -36,7 +36,7 @@ test('a suite that starts a program asks whether it is here', () => {
   const silent = asking.filter((path) => {
     const text = readFileSync(join(project, path), 'utf8');
     return (
-      /\bprogramPath\('|\bstart(?:Redis|RedisTrio|Envoy|RelayFleet)\(/.test(text) &&
+      /\bprogramPath\('|\bstart(?:Redis|RedisTrio|Sshd|Envoy|RelayFleet)\(/.test(text) &&
       !/\bnoProgram\(|needs: \[/.test(text)
     );
   });

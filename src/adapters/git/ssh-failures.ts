@@ -8,7 +8,7 @@ const TEXTS: readonly (readonly [pattern: RegExp, reason: GitFailure['reason'], 
     /Offending \S+ key in (.+):(\d+)/,
     'Unreachable',
     ([, file, line]) =>
-      `the host shows another key than line ${line} of ${file} has. Ask whoever runs the host whether its key has changed, and only then replace the line`,
+      `the host shows another key than line ${line} of ${file} has. Ask the operator of the host whether its key has changed, and only then replace the line`,
   ],
   [
     /No (\S+) host key is known for (\S+)/,

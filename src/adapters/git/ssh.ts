@@ -7,7 +7,7 @@ import type { Environment } from './remote.ts';
 
 /**
  * The ssh command for git: it offers the key alone, accepts the known hosts alone, and reads no configuration of the machine. It
- * asks nobody, neither a person nor an agent.
+ * asks neither a person nor an agent.
  */
 export function sshCommand({ keyFile, knownHostsFile }: SshFiles): string {
   const options = [

@@ -58,6 +58,6 @@ function refuseWhatNeedsGit({ sources, statusGit, approvalSigners }: RelayConfig
 
 function refuseAddress(url: string, whose: string, mend: string): void {
   const remote = must(parseRemote(url));
-  if (remote.local) throw new Error(`the repository ${whose} is local, which only the git program can use: ${mend}`);
+  if (remote.local) throw new Error(`the repository ${whose} is local, which only the git program reads: ${mend}`);
   if (remote.ssh) throw new Error(`the repository ${whose} is reached by SSH, which only the git program can: ${mend}`);
 }

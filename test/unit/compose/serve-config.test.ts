@@ -172,7 +172,7 @@ describe('a flag', () => {
 
   it('is checked as the file is, and the error names the field', async () => {
     await expect(resolveServeConfig({ ...plain, repo: 'git@x:y' }, { cwd: '/work', env: {} })).rejects.toThrow(
-      'sources[0].git.url: ssh is not supported: use an http(s) address',
+      'sources[0].git: an SSH address needs ssh, with keyFile and knownHostsFile',
     );
   });
 });

@@ -270,12 +270,35 @@ bounds: {approvals: [signedFile, api], approvalSigners: {allowedSignersFile: s, 
     ],
     [
       source('{url: git@example.com:a/b.git}'),
-      ['relay.yaml:6:14: error: ssh is not supported: use an http(s) address'],
+      ['relay.yaml:6:8: error: an SSH address needs ssh, with keyFile and knownHostsFile'],
     ],
     [
-      source('{url: ssh://git@example.com/a}'),
-      ['relay.yaml:6:14: error: the address must begin with https://, http:// or file://, or be a path, not ssh://'],
+      source('{url: ssh://git@example.com/a, credentials: {tokenEnv: T}, ssh: {keyFile: k, knownHostsFile: h}}'),
+      ['relay.yaml:6:8: error: credentials and caFile are for an http(s) address; an SSH address has ssh'],
     ],
+    [
+      source('{url: "https://example.com/a", ssh: {keyFile: k, knownHostsFile: h}}'),
+      ['relay.yaml:6:44: error: only an SSH address has ssh'],
+    ],
+    [
+      source('{url: git@example.com:a, ssh: {keyFile: "a$b", knownHostsFile: h}}'),
+      ['relay.yaml:6:48: error: ssh reads no path with ", $, \\ or a control character'],
+    ],
+    ...[
+      'git@-oProxyCommand=x:a',
+      '"git@example.com:-a"',
+      'ssh://-oProxyCommand=x/a',
+      'ssh://%2doProxyCommand=x@example.com/a',
+      'ssh://git:secret@example.com/a',
+      'ssh://git@example.com',
+      'ssh://git@example.com/a?b',
+      'g;it@example.com:a',
+    ].map((url): [string, string[]] => [
+      source(`{url: ${url}, ssh: {keyFile: k, knownHostsFile: h}}`),
+      [
+        'relay.yaml:6:14: error: an SSH address must be USER@HOST:PATH or ssh://[USER@]HOST[:PORT]/PATH, without a password, "?" and "#"',
+      ],
+    ]),
     [source('{url: --upload-pack=x}'), ['relay.yaml:6:14: error: the address must not begin with "-"']],
     [
       source('{url: /srv/a, path: a/../b}'),
