@@ -74,6 +74,16 @@ export function statusContract(name: string, make: () => Promise<StatusHarness>)
       expect(await cluster.remove({ key, fleet, nonce })).toEqual({ type: 'gone' });
     });
 
+    test('it ends also if the version that it was declared in is not served any more', async () => {
+      const { cluster, makesObject, status } = await make();
+      await makesObject();
+      await enter(cluster);
+      await cluster.apply(two);
+      const declared = { ...two.value, apiVersion: 'example.com/v1alpha1' };
+      expect(await cluster.remove({ key, fleet, nonce, declared })).toEqual({ type: 'gone' });
+      expect(await status()).not.toHaveProperty('blooms');
+    });
+
     test('an object that is missing is not made; its status is applied when it is there', async () => {
       const { cluster, makesObject, status } = await make();
       await enter(cluster);

@@ -95,10 +95,11 @@ function leftAlone(
 }
 
 /** Applies the status without our fields: they go, and other fields stay. */
-export async function endStatus(writing: Writing, { key, declared }: RemoveRequest): Promise<RemoveOutcome> {
+export async function endStatus(writing: Writing, { key }: RemoveRequest): Promise<RemoveOutcome> {
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
-  const resource = await findResource(writing, key, textOf(declared?.apiVersion));
+  // A field manager is the same one in each version of a kind.
+  const resource = await findResource(writing, key);
   if ('type' in resource) return withoutKind(writing, key, resource);
   const { group, version, kind } = resource;
   const apiVersion = group === '' ? version : `${group}/${version}`;
