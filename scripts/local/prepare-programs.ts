@@ -34,7 +34,7 @@ export async function preparePrograms(deps: PreparationDeps): Promise<readonly R
   const names = (Object.keys(PROGRAMS) as ProgramName[]).filter((name) => isNeeded(name, isLong));
   const before = names.filter((name) => findProgram(name, env) !== undefined);
   const missing = names.filter((name) => !before.includes(name)).map((name): Origin => PROGRAMS[name].origin);
-  const packages = [...new Set(missing.flatMap((origin) => ('debian' in origin ? [origin.debian] : [])))];
+  const packages = [...new Set(missing.flatMap((origin) => ('debian' in origin ? origin.debian.split(' ') : [])))];
   const scripts = [...new Set(missing.flatMap((origin) => ('script' in origin ? [origin.script] : [])))];
   if (packages.length > 0 && mayInstall) await install(packages, run);
   for (const script of scripts) await run(process.execPath, [join(import.meta.dirname, '..', `${script}.ts`)]);

@@ -5,7 +5,7 @@ import { builtFolder, findKubernetesPrograms } from './kubernetes-programs.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How a program comes to this machine: a package of Debian, or a script of `package.json`. */
+/** How a program comes to this machine: packages of Debian, parted by spaces, or a script of `package.json`. */
 export type Origin = { readonly debian: string } | { readonly script: string };
 
 interface Program {
@@ -28,7 +28,8 @@ export const PROGRAMS = {
   openssl: { origin: { debian: 'openssl' } },
   prometheus: { origin: { debian: 'prometheus' } },
   promtool: { origin: { debian: 'prometheus' } },
-  protoc: { origin: { debian: 'protobuf-compiler' } },
+  // The second package has Google's own definitions, which ours import.
+  protoc: { origin: { debian: 'protobuf-compiler libprotobuf-dev' } },
   python3: { origin: { debian: 'python3-venv' } },
   'redis-server': { origin: { debian: 'redis-server' } },
   setpriv: { origin: { debian: 'util-linux' } },

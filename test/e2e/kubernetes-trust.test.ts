@@ -16,7 +16,7 @@ const files = {
 };
 const SECRETS = `/api/v1/namespaces/${AGENT_NAMESPACE}/secrets`;
 const SECRET = `${SECRETS}/fleetrelay-agent-credentials`;
-const ROLE = `/apis/rbac.authorization.k8s.io/v1/namespaces/${AGENT_NAMESPACE}/roles/fleetrelay-agent`;
+const ROLE = `/apis/rbac.authorization.k8s.io/v1/namespaces/${AGENT_NAMESPACE}/roles/fleetrelay-agent-own`;
 
 describe.skipIf(noProgram('kube-apiserver'))('the certificate of an agent in a cluster', () => {
   const pool = openKubernetesPool();
