@@ -38,7 +38,10 @@ export type ProtoOutcome =
 export function generateProto(options: { readonly check: boolean }): ProtoOutcome {
   const version = spawnSync('protoc', ['--version'], { encoding: 'utf8', timeout: 30_000 });
   if (version.error !== undefined || version.status !== 0) {
-    return { type: 'skipped', message: 'protoc is not installed (Debian: apt-get install protobuf-compiler libprotobuf-dev)' };
+    return {
+      type: 'skipped',
+      message: 'protoc is not installed (Debian: apt-get install protobuf-compiler libprotobuf-dev)',
+    };
   }
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-proto-'));
   try {
