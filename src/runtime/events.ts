@@ -4,11 +4,14 @@ import type { Bus } from './bus.ts';
 
 /** What the parts of a management server tell each other, with the payload of each event. */
 export interface ServerEvents {
-  /** The term of this replica as leader begins or ends, or another leader is observed. */
+  /** The term of this replica as leader has begun or ended, or this replica has observed another leader. */
   readonly election: undefined;
-  /** This replica begins or ends to lead: it has read what was held and approved, or it judges removals no more. */
+  /**
+   * True: this replica leads, and has read which removals were held and approved. False: it no longer judges removals.
+   * This can come before the listeners for agents are open.
+   */
   readonly turn: boolean;
-  /** The server listens and leads, or leads no more: what only the leader does begins or ends. */
+  /** True: this replica leads, and its listeners are open. False: it no longer leads. Work of the leader starts and stops by this. */
   readonly leads: boolean;
   /** A source of this replica has read something, or its condition has changed. */
   readonly sourceRead: undefined;

@@ -38,9 +38,9 @@ function shellWord(text: string): string {
 
 /** Looks at the files before a connection; undefined: ssh can use them. */
 export async function sshFilesProblem({ keyFile, knownHostsFile }: SshFiles): Promise<GitFailure | undefined> {
-  const key = await textOf(keyFile, 'ssh.keyFile');
+  const key = await readText(keyFile, 'ssh.keyFile');
   if (typeof key !== 'string') return key;
-  const hosts = await textOf(knownHostsFile, 'ssh.knownHostsFile');
+  const hosts = await readText(knownHostsFile, 'ssh.knownHostsFile');
   if (typeof hosts !== 'string') return hosts;
   const { uid, mode } = await stat(keyFile);
   if (uid === process.getuid?.() && (mode & 0o077) !== 0) {
@@ -60,7 +60,7 @@ export async function sshFilesProblem({ keyFile, knownHostsFile }: SshFiles): Pr
   return undefined;
 }
 
-async function textOf(path: string, what: string): Promise<string | GitFailure> {
+async function readText(path: string, what: string): Promise<string | GitFailure> {
   return readFile(path, 'latin1').catch((error: unknown) =>
     failed('Unauthorized', `the file of ${what} cannot be read: ${errorText(error)}`),
   );

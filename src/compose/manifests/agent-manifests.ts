@@ -65,8 +65,8 @@ export function agentManifests(options: AgentManifestOptions): readonly JsonObje
 }
 
 /**
- * What an uninstallation removes, in this order, beside the roles: whatever the options of the installation were, and what the agent
- * has made itself. The Namespace stays, because the inventory in it tells a later agent what it owns.
+ * The objects that an uninstallation removes, in this order, beside the roles. It removes the parts of all options of an
+ * installation, and the objects that the agent has made. The Namespace stays: its inventory tells a later agent what it owns.
  */
 export function removedManifests(namespace: string): readonly JsonObject[] {
   const options = { namespace, cluster: '', server: 'none:1', image: '', token: '', ca: '', writable: [] };

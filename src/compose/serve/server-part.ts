@@ -85,7 +85,7 @@ export interface RunningPart<Figures = unknown> extends Partial<DomainApi> {
   readonly figures?: () => Figures;
   /** Opens the listeners of the part. Resolves with their addresses, by name. */
   readonly start?: () => Promise<Readonly<Record<string, Address>>>;
-  /** This server begins or ends to lead; called after the start and after each change. */
+  /** Says whether this server leads: after its start if it does, and after each change. */
   readonly lead?: (leads: boolean) => void;
   readonly stop?: () => Promise<unknown>;
 }

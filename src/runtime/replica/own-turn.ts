@@ -14,7 +14,7 @@ export function createOwnTurn({ turn }: Pick<Candidacy, 'turn'>) {
     },
     /** It judges removals: it knows what was held and approved. */
     judges: (): boolean => state === 'judges',
-    /** `ends`: it judges no more, and what it has judged is still staged. */
+    /** `ends`: this replica no longer judges removals, and its last judgements are still staged. */
     set: (next: typeof state): void => {
       state = next;
     },

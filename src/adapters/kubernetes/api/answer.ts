@@ -36,7 +36,7 @@ export async function readAnswer(response: IncomingMessage, text = false): Promi
   return { type: 'unreachable', message: `${unread.message}${where}` };
 }
 
-/** Reads at most `mostBytes` of the text of an answer, whatever its status. Rejects with the network's error. */
+/** Reads at most `mostBytes` of the text of an answer of any HTTP status. Rejects with the network's error. */
 export async function readTextAnswer(response: IncomingMessage, mostBytes: number): Promise<KubeAnswer> {
   const encoding = checkEncoding(response);
   if (!encoding.ok) return { type: 'unreachable', message: encoding.problem };

@@ -32,8 +32,8 @@ export interface KubeRequest {
   /** Default `application/json`. If it begins with `text/plain` (logs), the field `text` of the body has the answer. */
   readonly accept?: string;
   /**
-   * Most bytes of text to read. The answer is then `ok` whatever its HTTP status, and its body has the first bytes as `text`,
-   * and `cut: true` if there are more.
+   * Most bytes of text to read. An answer of any HTTP status is then `ok`. Its body has the first bytes as `text`, and
+   * `cut: true` if there are more.
    */
   readonly textOfBytes?: number;
   /**

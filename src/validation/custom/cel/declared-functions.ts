@@ -7,7 +7,7 @@ import { OPTIONAL_INDEX, OPTIONAL_SELECT } from './optional-syntax.ts';
 import { childrenOf } from './walk.ts';
 
 /**
- * The names of the functions of API servers 1.33 to 1.36, whatever their types: all functions of the base environment
+ * The names of the functions of API servers 1.33 to 1.36, without their types: all functions of the base environment
  * (k8s.io/apiserver/pkg/cel/environment), and `jsonpatch.escapeKey` of mutating policies.
  */
 export const declaredFunctions: ReadonlySet<string> = new Set(

@@ -15,7 +15,7 @@ const MEGABYTE = 1_000_000;
 const OBJECTS = 200;
 const SUCCEEDED = { type: 'Create', state: 'Succeeded', progress: 100, lastUpdateTime: '2025-01-01T00:00:00Z' };
 const KEY = 'garden-web/blue';
-/** Most characters of a status file, whatever is in a cluster. */
+/** Most characters of a status file. No content of a cluster makes one longer. */
 const MOST_WRITTEN = 64 * 1_024;
 
 setFlagsFromString('--expose-gc');

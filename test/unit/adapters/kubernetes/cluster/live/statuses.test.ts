@@ -26,7 +26,7 @@ function world() {
   return { asked, clock, statuses };
 }
 
-test('after the close no kind is followed any more, whatever catalog and inventory report', async () => {
+test('after the close neither the catalog nor the inventory makes a kind followed', async () => {
   const { asked, clock, statuses } = world();
   statuses.follow(createCatalog([FLOWER]));
   await statuses.close();
